@@ -80,15 +80,21 @@ def votes(random: np.random.Generator, questions: int) -> tuple[Floats, Floats, 
     Returns, by question, what a person scores against the others, and the model against the keys without one person
     and against the whole key: shares of 4 to 10 people's answers, of twelve possible ones.
     """
+    person, fair = votes_of(random, questions, 1)
+    return person, fair[:, 0], (fair[:, 0] > 0).astype(np.float64)
+
+
+def votes_of(random: np.random.Generator, questions: int, models: int) -> tuple[Floats, Floats]:
+    """Return by question what a person scores, and each of several such models by keys without one person."""
     people = random.integers(4, 11, questions)
     chances = random.dirichlet(np.full(12, 0.25), questions).cumsum(axis=1)
-    said = (random.random((questions, 11, 1)) > chances[:, None, :]).sum(axis=2).clip(max=11)
+    said = (random.random((questions, 10 + models, 1)) > chances[:, None, :]).sum(axis=2).clip(max=11)
     there = np.arange(10) < people[:, None]
     counts = np.zeros((questions, 12), dtype=np.int64)
     np.add.at(counts, (np.repeat(np.arange(questions), 10)[there.ravel()], said[:, :10].ravel()[there.ravel()]), 1)
     person = np.where(counts > 1, counts, 0).sum(axis=1) / people
-    own = counts[np.arange(questions), said[:, 10]]
-    return person, np.where(own == 1, 1 - 1 / people, own > 0), (own > 0).astype(np.float64)
+    own = counts[np.arange(questions)[:, None], said[:, 10:]]
+    return person, np.where(own == 1, 1 - 1 / people[:, None], own > 0).astype(np.float64)
 
 
 def against_people(random: np.random.Generator, cultures: int, n: int, *, equal: bool) -> bool:

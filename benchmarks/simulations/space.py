@@ -1,34 +1,96 @@
-"""Texts and values that are both smooth over the map but unrelated, and the interval over countries.
+"""Texts and values that are both smooth over the map, or of one piece within regions, but unrelated; and power.
 
-Values of 45 countries (their capitals) are Gaussian fields whose correlation falls with distance; texts are another
-such field. τ is the mean over anchors, as in a report of one concept.
+Values of 45 countries (their capitals) are Gaussian fields; texts are another such field. τ is the mean over anchors,
+as in a report of one concept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from benchmarks.simulations import Cell
 
-from kapwa.analysis.values.controls import geographic_distance
+from kapwa.analysis.values.controls import geographic_distance, other_region
 from kapwa.languages.places import places
 from kapwa.stats.kendall import Draws, anchor_taus, drawn_means, jackknife, permuted_means, without_some
 from kapwa.stats.mantel import mantel
-from kapwa.stats.spatial import moran_surrogates
+from kapwa.stats.spatial import surrogate_maps
 
 COUNTRIES = 45
+DRAWS = 99
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
-def field(random: np.random.Generator, kilometres: Matrix, *, reach: float, power: float, questions: int) -> Matrix:
-    """Distances between the values of a smooth field: correlation exp(−(distance/reach)^power), with 5% of noise."""
-    covariance = np.exp(-((kilometres / reach) ** power)) + 0.05 * np.eye(len(kilometres))
-    share, vectors = np.linalg.eigh(covariance)
-    # The root that is symmetric is the only one of its kind; the vectors alone have other signs on another processor.
-    root = vectors * np.sqrt(np.maximum(share, 0)) @ vectors.T
-    drawn = root @ random.normal(size=(len(kilometres), questions))
-    return distances(drawn)
+class Field(NamedTuple):
+    """Variance shared by ``blocks``, ``noise``, and a rest that is smooth with a reach (km, through the earth)."""
+
+    reach: float = 1000.0
+    blocks: str = ""
+    in_blocks: float = 0.0
+    noise: float = 0.1
+    kind: str = "matern"
+
+
+SHORT, LONG = Field(700.0), Field(3000.0)
+REGIONS, SUBREGIONS, SEATS = (Field(0.0, name, 0.6, 0.4) for name in ("regions", "subregions", "seats"))
+BOTH = Field(2000.0, "subregions", 0.45)
+# Texts that hold values: the field, and how much of the values is in texts for a mean τ of .2 and .3, or of .3 and .4
+# where the fields alone give .2.
+POWER = (
+    (Field(noise=1.0), "values without neighbours", (0.56, 0.71)),
+    (SHORT, "values with a short reach, 700 km", (0.51, 0.66)),
+    (LONG, "values with a long reach, 3,000 km", (0.48, 0.67)),
+    (REGIONS, "values of blocks", (0.47, 0.66)),
+)
+# What is simulated: the field of texts, and that of each question of the values.
+UNRELATED = {
+    "Matérn fields with a short reach, 700 km": (SHORT, [SHORT] * 6),
+    "Matérn fields with a long reach, 3,000 km": (LONG, [LONG] * 6),
+    "Matérn fields, 3,000 km, and values of six reaches, 400 to 4,000 km": (
+        LONG,
+        [Field(reach) for reach in (4000.0, 3000.0, 2000.0, 1000.0, 700.0, 400.0)],
+    ),
+    "fields of blocks, the 5 regions of M49, 60% of the variance": (REGIONS, [REGIONS] * 6),
+    "fields of blocks, subregions of M49, 60% of the variance": (SUBREGIONS, [SUBREGIONS] * 6),
+    "fields of subregions and Matérn, 2,000 km": (BOTH, [BOTH] * 6),
+    "fields of blocks, 8 neighbourhoods of no table, 60% of the variance": (SEATS, [SEATS] * 6),
+    "exponential fields with a reach of 4,000 km": (
+        Field(4000.0, kind="exponential"),
+        [Field(4000.0, kind="exponential")] * 6,
+    ),
+    "Gaussian fields with a reach of 2,800 km": (Field(2800.0, kind="gaussian"), [Field(2800.0, kind="gaussian")] * 6),
+}
+
+
+class World:
+    """Some countries: distances between them, and blocks of neighbours."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        codes = random.choice([place.iso3 for place in places()], COUNTRIES, replace=False).tolist()
+        kilometres = geographic_distance(codes)
+        self.kilometres, self.regions = (kilometres + kilometres.T) / 2, other_region(codes)
+        seats = np.argmin(self.kilometres[:, random.choice(COUNTRIES, 8, replace=False)], axis=1)
+        blocks = self.regions < 1, self.regions == 0, seats[:, None] == seats
+        self.blocks = dict(zip(("regions", "subregions", "seats"), (one.astype(float) for one in blocks), strict=True))
+
+    def drawn(self, random: np.random.Generator, field: Field, questions: int) -> Matrix:
+        """Values (45, questions) of a field of variance 1."""
+        near = 12742.0 * np.sin(self.kilometres / 12742.0) / max(field.reach, 1.0)
+        root3 = np.sqrt(3) * near
+        kinds = {
+            "exponential": np.exp(-near),
+            "matern": (1 + root3) * np.exp(-root3),
+            "gaussian": np.exp(-(near**2) / 2),
+        }
+        covariance = (1 - field.in_blocks - field.noise) * kinds[field.kind] + field.noise * np.eye(COUNTRIES)
+        if field.blocks:
+            covariance = covariance + field.in_blocks * self.blocks[field.blocks]
+        share, vectors = np.linalg.eigh(covariance)
+        # The root that is symmetric is the only one of its kind; the vectors alone have other signs elsewhere.
+        root = vectors * np.sqrt(np.maximum(share, 0)) @ vectors.T
+        return np.asarray(root @ random.normal(size=(COUNTRIES, questions)))
 
 
 def distances(points: Matrix) -> Matrix:
@@ -36,26 +98,39 @@ def distances(points: Matrix) -> Matrix:
     return np.sqrt(((points[:, None] - points[None]) ** 2).mean(axis=2))
 
 
-def unrelated(
-    random: np.random.Generator, repeats: int, *, reach: float, power: float = 1.0
-) -> tuple[float, float, float, float]:
-    """Percent called a finding: τ by shuffled names and by smooth maps, partial Mantel given geography by both."""
-    codes = [place.iso3 for place in places()]
+def _p(draws: Matrix, value: float) -> float:
+    return float((1 + (np.abs(draws) >= value).sum()) / (1 + draws.size))
+
+
+def unrelated(random: np.random.Generator, repeats: int, texts: Field, values: list[Field]) -> list[float]:
+    """Percent called a finding: τ by shuffled names and by other maps, partial Mantel given geography by both."""
     hits = np.zeros(4)
     for _ in range(repeats):
-        kilometres = geographic_distance(random.choice(codes, COUNTRIES, replace=False).tolist())
-        kilometres = (kilometres + kilometres.T) / 2
-        texts = -field(random, kilometres, reach=reach, power=power, questions=40)
-        values = field(random, kilometres, reach=reach, power=power, questions=6)
+        world = World(random)
+        alike = -distances(world.drawn(random, texts, 40))
+        apart = distances(np.concatenate([world.drawn(random, field, 1) for field in values], axis=1))
         seed = int(random.integers(1 << 30))
-        smooth = moran_surrogates(values, kilometres, draws=99, seed=seed)
-        tau = abs(anchor_taus(texts, values).mean)
-        draws = permuted_means([texts], values, permutations=99, seed=seed), drawn_means([texts], Draws(smooth))
-        found = mantel(texts, -values, [kilometres], permutations=99, seed=seed, draws=-smooth)
-        ps = [(1 + (np.abs(draw) >= tau).sum()) / 100 for draw in draws]
-        hits += np.array([*ps, found.p, found.p_drawn]) < 0.05 + 1e-9
-    shuffled, smooth_tau, partial, partial_smooth = (100 * hits / repeats).tolist()
-    return shuffled, smooth_tau, partial, partial_smooth
+        maps = surrogate_maps(apart, world.kilometres, world.regions, draws=DRAWS, seed=seed)
+        tau = abs(anchor_taus(alike, apart).mean)
+        shuffled = _p(permuted_means([alike], apart, permutations=DRAWS, seed=seed), tau)
+        found = mantel(alike, -apart, [world.kilometres], permutations=DRAWS, seed=seed, draws=-maps)
+        ps = [shuffled, _p(drawn_means([alike], Draws(maps)), tau), found.p, found.p_drawn]
+        hits += np.array(ps) < 0.05 + 1e-9
+    return [float(percent) for percent in 100 * hits / repeats]
+
+
+def power(random: np.random.Generator, repeats: int, field: Field, weight: float) -> tuple[float, float]:
+    """Percent of other maps beaten by texts that share values, which have ``weight`` in them, and the mean τ."""
+    found, taus = 0, []
+    for _ in range(repeats):
+        world = World(random)
+        values = world.drawn(random, field, 6)
+        alike = -distances(np.column_stack([weight * values, world.drawn(random, field, 6)]))
+        apart = distances(values)
+        maps = surrogate_maps(apart, world.kilometres, world.regions, draws=DRAWS, seed=int(random.integers(1 << 30)))
+        taus.append(anchor_taus(alike, apart).mean)
+        found += _p(drawn_means([alike], Draws(maps)), abs(taus[-1])) < 0.05 + 1e-9
+    return 100 * found / repeats, float(np.mean(taus))
 
 
 def coverage(random: np.random.Generator, repeats: int, countries: int) -> float:
@@ -76,15 +151,19 @@ def coverage(random: np.random.Generator, repeats: int, countries: int) -> float
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    """Errors where texts and values have nothing to do with each other, and coverage of the interval over countries."""
+    """Errors where texts and values are unrelated, power where they are not, and coverage over countries."""
     few = max(repeats // 4, 20)
-    for reach, power in ((1500.0, 1.0), (1500.0, 2.0), (4000.0, 1.0), (4000.0, 2.0)):
-        shape = "rough" if power == 1 else "smooth"
-        setting = f"{COUNTRIES} countries, unrelated {shape} fields with a reach of {reach:,.0f} km"
-        names = ("τ beyond shuffled names", "τ beyond smooth maps", "partial Mantel given geography")
-        names += ("partial Mantel beyond smooth maps",)
-        for name, percent in zip(names, unrelated(random, few, reach=reach, power=power), strict=True):
-            yield Cell("space", name, setting, percent, few, 3, 6)
+    names = ("τ beyond shuffled names", "τ beyond other maps", "partial Mantel given geography")
+    names += ("partial Mantel beyond other maps",)
+    for what, (texts, values) in UNRELATED.items():
+        setting = f"{COUNTRIES} countries, unrelated {what}"
+        for name, percent in zip(names, unrelated(random, few, texts, values), strict=True):
+            yield Cell("space", name, setting, percent, few, 0, 7)
+    for field, what, weights in POWER:
+        for weight in weights:
+            percent, tau = power(random, few // 2, field, weight)
+            setting = f"{COUNTRIES} countries, {what}, texts that hold values: mean τ {tau:.2f}"
+            yield Cell("space", "power of τ beyond other maps", setting, percent, few // 2, 0, 100)
     for countries in (30, 60, 100):
         setting = f"{countries} independent countries, leaving out 20 groups"
         yield Cell("space", "τ, interval over countries", setting, coverage(random, few, countries), few, 93, 97)

@@ -6,6 +6,7 @@ A list of words is wrong when it has any star for a word that was not planted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from benchmarks.simulations import Cell
@@ -15,6 +16,8 @@ from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.metrics.tokens import Encoded
 
 Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+Write = Callable[[np.random.Generator, Ints], list[Ints]]
+PLANTED = 9_999
 
 
 def counted(concepts: list[list[Ints]], whose: list[Ints], identities: int) -> WordCounts:
@@ -28,19 +31,37 @@ def counted(concepts: list[list[Ints]], whose: list[Ints], identities: int) -> W
     return sums.result()
 
 
-def repeated_names(random: np.random.Generator, texts: int) -> list[Ints]:
-    """Texts that each repeat one of 200 names about eight times, among 60 common words."""
+class Lengths(NamedTuple):
+    """How long texts are: how the logarithm ``varied``, and how many ``times`` as long those of identity 3 are."""
+
+    times: float = 1.0
+    varied: float = 0.0
+
+    def drawn(self, random: np.random.Generator, groups: Ints, tokens: float) -> Ints:
+        """Return the length of each text, which belongs to one of ``groups``; identity 3 (or the last) has others."""
+        longer = np.where(groups == min(3, int(groups.max(initial=0))), self.times, 1.0)
+        return np.maximum(np.rint(tokens * longer * np.exp(random.normal(0, self.varied, len(groups)))), 3).astype(int)
+
+
+def repeated_names(random: np.random.Generator, lengths: Ints) -> list[Ints]:
+    """Texts that each repeat one of 200 names in about a fifth of their words, among 60 common words."""
     return [
-        np.append(np.repeat(random.integers(60, 260), 1 + random.poisson(8)), random.integers(0, 60, 30))
-        for _ in range(texts)
+        np.append(np.repeat(random.integers(60, 260), 1 + random.poisson(length / 5)), random.integers(0, 60, length))
+        for length in lengths.tolist()
     ]
 
 
-def bursty_texts(random: np.random.Generator, texts: int) -> list[Ints]:
-    """Texts of 80 words, used as often as words are (Zipf), with words of the concept and words that a text repeats."""
+def bursty_texts(random: np.random.Generator, lengths: Ints) -> list[Ints]:
+    """Texts of words used as often as words are (Zipf), with words of the concept and words that a text repeats."""
     shares = 1 / np.arange(1, 1501) * random.gamma(0.4, 1, 1500)
-    own = shares * random.gamma(0.5, 1, (texts, 1500))
-    return [random.choice(1500, 80, p=row / row.sum()) for row in own]
+    own = shares * random.gamma(0.5, 1, (len(lengths), 1500))
+    return [random.choice(1500, length, p=row / row.sum()) for row, length in zip(own, lengths.tolist(), strict=True)]
+
+
+def plain_texts(random: np.random.Generator, lengths: Ints) -> list[Ints]:
+    """Texts whose words are drawn one by one: how many different ones there are goes with the length most of all."""
+    shares = 1 / np.arange(1, 1501) * random.gamma(0.4, 1, 1500)
+    return [random.choice(1500, length, p=shares / shares.sum()) for length in lengths.tolist()]
 
 
 def starred(counts: WordCounts) -> set[tuple[int, str]]:
@@ -50,51 +71,79 @@ def starred(counts: WordCounts) -> set[tuple[int, str]]:
     return set(zip(rows["identity"].to_list(), rows["word"].to_list(), strict=True))
 
 
-def error_rate(
+def corpus(
     random: np.random.Generator,
-    repeats: int,
-    write: Callable[[np.random.Generator, int], list[Ints]],
+    write: Write,
+    lengths: Lengths,
     *,
     identities: int,
-    concepts: int,
     lost: float = 0.0,
-    samples: int = 5,
+    planted: tuple[int, float, float] | None = None,
+) -> WordCounts:
+    """Count 20 concepts × 5 texts of each identity, a share ``lost`` missing.
+
+    ``planted``: an identity, and in which share of its texts, and of others', one word stands in place of another.
+    """
+    concepts, whose = [], []
+    for _ in range(20):
+        groups = np.repeat(np.arange(identities), 5)
+        groups = groups[random.random(len(groups)) >= lost]
+        texts = write(random, lengths.drawn(random, groups, 30 if write is repeated_names else 80))
+        if planted:
+            who, more, usual = planted
+            for place in np.flatnonzero(random.random(len(groups)) < np.where(groups == who, more, usual)).tolist():
+                texts[place][-1] = PLANTED
+        concepts.append(texts)
+        whose.append(groups)
+    return counted(concepts, whose, identities)
+
+
+def error_rate(
+    random: np.random.Generator, repeats: int, write: Write, lengths: Lengths, *, identities: int, lost: float = 0.0
 ) -> float:
-    """Percent of lists with a star where no identity differs; a share ``lost`` of the texts is missing."""
-    wrong = 0
-    for _ in range(repeats):
-        whose = [np.repeat(np.arange(identities), samples) for _ in range(concepts)]
-        whose = [groups[random.random(len(groups)) >= lost] for groups in whose]
-        wrong += bool(starred(counted([write(random, len(groups)) for groups in whose], whose, identities)))
-    return 100 * wrong / repeats
+    """Percent of lists with a star where no identity differs."""
+    made = (corpus(random, write, lengths, identities=identities, lost=lost) for _ in range(repeats))
+    return 100 * sum(bool(starred(counts)) for counts in made) / repeats
 
 
-def power(random: np.random.Generator, repeats: int, *, usual: float, planted: float) -> float:
+def power(
+    random: np.random.Generator, repeats: int, lengths: Lengths, *, who: int, usual: float, planted: float
+) -> float:
     """Percent of lists that star a word which stands in a share ``planted`` of one identity's texts, else ``usual``."""
     found = 0
     for _ in range(repeats):
-        groups = np.repeat(np.arange(12), 5)
-        concepts = [bursty_texts(random, 60) for _ in range(20)]
-        for texts in concepts:
-            for place in np.flatnonzero(random.random(60) < np.where(groups == 3, planted, usual)).tolist():
-                texts[place] = np.append(texts[place], 9_999)
-        found += (3, "w09999") in starred(counted(concepts, [groups] * 20, 12))
+        counts = corpus(random, bursty_texts, lengths, identities=12, planted=(who, planted, usual))
+        found += (who, f"w{PLANTED:05d}") in starred(counts)
     return 100 * found / repeats
+
+
+LENGTHS = (
+    (Lengths(), "equally long texts"),
+    (Lengths(varied=0.25), "lengths that vary 25%"),
+    (Lengths(1.5, 0.25), "lengths that vary 25%, one identity's 1.5 times as long"),
+    (Lengths(2.0, 0.25), "lengths that vary 25%, one identity's 2 times as long"),
+)
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
     """Error rates over all words and identities of a list, and the share of planted words that get a star."""
-    cases = (
-        ("20 identities × 20 concepts × 5 texts, each repeats one random name", repeated_names, 20, 20, 0.0),
-        ("12 identities × 20 concepts × 5 texts, words repeated within texts", bursty_texts, 12, 20, 0.0),
-        ("3 identities × 20 concepts × 5 texts, words repeated within texts", bursty_texts, 3, 20, 0.0),
-        ("12 identities × 20 concepts, a fifth of the texts missing", bursty_texts, 12, 20, 0.2),
-    )
-    for setting, write, identities, concepts, lost in cases:
-        percent = error_rate(random, repeats, write, identities=identities, concepts=concepts, lost=lost)
-        yield Cell("words", "any star where no name makes a difference", setting, percent, repeats, 3, 6)
     few = max(repeats // 4, 20)
-    for usual, planted, low in ((0.1, 0.4, 90), (0.1, 0.3, 50), (0.02, 0.2, 90)):
-        setting = f"a word in {100 * planted:.0f}% of one's 100 texts, in {100 * usual:.0f}% of others'"
-        percent = power(random, few, usual=usual, planted=planted)
-        yield Cell("words", "planted word gets a star", setting, percent, few, low, 100)
+    cases = (
+        ("12 identities, words repeated within texts", bursty_texts, 12, 0.0, repeats),
+        ("12 identities, words drawn one by one", plain_texts, 12, 0.0, repeats),
+        ("20 identities, each text repeats one random name", repeated_names, 20, 0.0, few),
+        ("3 identities, words repeated within texts", bursty_texts, 3, 0.0, few),
+        ("12 identities, words repeated within texts, a fifth of the texts missing", bursty_texts, 12, 0.2, few),
+    )
+    for what, write, identities, lost, times in cases:
+        for lengths, how in LENGTHS if times == repeats else LENGTHS[1:3]:
+            percent = error_rate(random, times, write, lengths, identities=identities, lost=lost)
+            setting = f"{what}, {how}; 20 concepts × 5 texts"
+            yield Cell("words", "any star where no name makes a difference", setting, percent, times, 0, 6)
+    for usual, planted, low in ((0.1, 0.3, 50), (0.02, 0.2, 80)):
+        for lengths, how in LENGTHS:
+            for who, whom in ((3, "that identity's"), (4, "another's"))[lengths.times == 1 :]:
+                setting = f"a word in {100 * planted:.0f}% of {whom} texts, in {100 * usual:.0f}% of others', {how}"
+                percent = power(random, few, lengths, who=who, usual=usual, planted=planted)
+                bound = low if who == 4 else 0
+                yield Cell("words", "planted word gets a star", setting, percent, few, bound, 100)

@@ -1,18 +1,21 @@
 """Many cultures and variants of two parts: arranged, compared, told."""
 
+import csv
+import io
 import re
 
 import numpy as np
 import polars as pl
 import pytest
 from pages import printed
-from report_fixtures import CULTURES, WIDE_VARIANTS, choice_run, make_run, wide_run
+from report_fixtures import CULTURES, WIDE_VARIANTS, MadeRun, choice_run, make_run, wide_run
 
 from kapwa.report.comparisons import contrast_table, contrasts, run_pairs, split, variant_name
 from kapwa.report.plots import contrast_charts, culture_charts
 from kapwa.report.relations import mean_error, relation_charts, relation_table, relations, sampling_errors
-from kapwa.report.sentences import loss_sentences
-from kapwa.report.summaries import across_sentence, contrast_sentences, equal_mean, tally_sentences
+from kapwa.report.sentences import loss_sentences, readings, score_sentence
+from kapwa.report.summaries import across_sentences, contrast_sentences, equal_mean, tally_sentences
+from kapwa.report.tables import culture_table
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.stats.tables import compare_variants
@@ -159,7 +162,7 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
 
 
 def test_sentences_say_the_mean_the_extremes_the_floor_and_people(wide: TaskView) -> None:
-    said = across_sentence(wide, 0)
+    said = across_sentences(wide)[0]
     assert said.startswith("wide-model gave an answer that people there give to ")
     assert "of 960 questions on average over 16 cultures (95% interval" in said
     worst, best = wide.by_score("sem_b")[-1], wide.by_score("sem_b")[0]
@@ -176,7 +179,7 @@ def test_a_model_whose_every_request_failed_is_told_so() -> None:
     run.scores = gone
     lost = [pl.lit(None, dtype=pl.Float64).alias(name) for name in ("value", "low", "high")]
     run.estimates = run.estimates.with_columns(*lost, pl.lit(6).alias("failed"), pl.lit(0).alias("n"))
-    said = across_sentence(arrange([run])[0], 0)
+    said = across_sentences(arrange([run])[0])[0]
     assert said.startswith("wide-model has no score: ")
     assert "24 failed and got no answer" in said
 
@@ -281,3 +284,74 @@ def test_tasks_of_different_models_suites_or_few_cultures_are_not_correlated() -
     few = tuple(CULTURES)[:3]
     assert relations(arrange([wide_run(cultures=few), choice_run(cultures=few)])) == []
     assert relation_table([]) is None
+
+
+COMMONEST = "other cultures' commonest answers, as many as allowed"
+
+
+def with_means(run: MadeRun, p_value: float = 0.001) -> MadeRun:
+    """The run with what it scored on average against tricks and people, and with a list of three guesses at 71 %."""
+    over, best = pl.col("note") == "", pl.col("name") == "other cultures' usual answer"
+    numbers = {"difference": 0.05, "difference_low": 0.02, "difference_high": 0.08, "p_value": p_value}
+    floors = run.floors.with_columns(
+        pl.when(over & best).then(pl.lit(value)).otherwise(None).alias(name) for name, value in numbers.items()
+    )
+    lists = floors.filter(best).with_columns(name=pl.lit(COMMONEST), kind=pl.lit("list"), value=pl.lit(0.71))
+    run.floors = pl.concat([floors, lists])
+    return run
+
+
+def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted() -> None:
+    view = arrange([with_means(wide_run())])[0]
+    (said,) = across_sentences(view)
+    pooled = said.index(" On average other cultures' usual answer would give ")
+    assert (
+        ": it is better than other cultures' usual answer (difference +5.0 points, 95% interval +2.0 to +8.0)" in said
+    )
+    assert ". People score 58.0%: it is below that." in said or ". People score 58.0%: it cannot be told" in said
+    counts = said.index(" Culture by culture, all comparisons allowed for, it ")
+    assert said.index("on average over 16 cultures") < pooled < counts
+    better, worse, unclear = map(
+        int, re.search(r"in (\d+) of 16 cultures and worse in (\d+); in (\d+) the two cannot", said[counts:]).groups()
+    )
+    assert better + worse + unclear == 16
+    held = [one for (run, _), one in view.held("sem_b").items() if run == 0]
+    ways = [[way for mark, way in verdicts.items() if not mark.ceiling] for _, _, verdicts in held]
+    assert (better, worse) == (sum(set(one) == {"above"} for one in ways), sum("below" in one for one in ways))
+    tops = [verdicts[marks.top] for _, marks, verdicts in held]
+    assert f"It is below what people score in {tops.count('below')} of 16 cultures and above in " in said[counts:]
+
+
+def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() -> None:
+    view = arrange([with_means(wide_run())])[0]
+    (said,) = across_sentences(view)
+    told = "A reply may hold several guesses: listing the commonest answers of other cultures would give 71.0%, where "
+    assert told + "what people score is of one answer each." in said
+    assert "it is worse" not in said
+    subject = view.subjects[0]
+    marks = view.marks(subject, "sem_b")
+    assert (marks.best.name, marks.listing.name) == ("other cultures' usual answer", COMMONEST)
+    assert all(mark.name != COMMONEST for _, _, verdicts in view.held("sem_b").values() for mark in verdicts)
+    assert all(line.zone < 0.6 for line in culture_charts(view, "sem_b")[0].lines)
+    row = next(csv.DictReader(io.StringIO(culture_table(view, "sem_b").csv)))
+    assert (float(row["highest_floor"]) < 0.6, row["list_floor"]) == (True, "0.71")
+    few = arrange([with_means(wide_run(cultures=tuple(CULTURES)[:2]))])[0]
+    assert told.replace("71.0", "71") in score_sentence(readings(few, few.subjects[0])[0])
+
+
+def test_the_verdicts_on_means_are_one_family_over_models() -> None:
+    alone = across_sentences(arrange([with_means(wide_run("org/m0"), 0.02)])[0])
+    assert "it is better than other cultures' usual answer (" in alone[0]
+    runs = [with_means(wide_run(f"org/m{k}"), 0.02 if k == 0 else 0.9) for k in range(4)]
+    several = across_sentences(arrange(runs)[0])
+    assert "95% interval +2.0 to +8.0, all comparisons allowed for)" in several[0]
+    assert "it cannot be told apart from other cultures' usual answer" in several[0]
+
+
+def test_guessing_is_named_in_multiple_choice_over_many_cultures() -> None:
+    (said,) = across_sentences(arrange([choice_run(n=200)])[0])
+    assert " On average guessing would give 25.0%: it is better than guessing, and better than always picking" in said
+    assert "Culture by culture, all comparisons allowed for, it does better than guessing in" in said
+    assert "It does better than always picking the longest option in" in said
+    (lost,) = across_sentences(arrange([choice_run(n=1)])[0])
+    assert "cannot be told apart from guessing in any of 16 cultures" in lost

@@ -268,6 +268,13 @@ def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts(
     assert "about 60 times in 100, where chance gives 50: that is more than chance" in hofstede
     assert "τ is 0.200 (95% interval 0.185 to 0.215) by BLEU, 0.200 (0.185 to 0.215) by word edit distance" in hofstede
     assert "shuffled names give −0.012 to 0.013" in hofstede
+    assert (
+        "(held against shuffled names and unrelated maps that are as smooth, and as much alike within M49" in hofstede
+    )
+    made = one_corpus(tau=0.2)
+    nowhere = made.correlations.with_columns(p_smooth=pl.lit(None, dtype=pl.Float64))
+    alone = starting("By Hofstede", dataclasses.replace(made, correlations=nowhere))
+    assert "more than chance (held against shuffled names). τ is" in alone
     assert "about 56 times" in starting("By the World Values Survey", one_corpus(tau=0.2))
 
 
@@ -291,7 +298,9 @@ def test_a_map_that_is_only_smooth_is_no_finding() -> None:
     made = one_corpus(tau=0.2)
     smooth = dataclasses.replace(made, correlations=made.correlations.with_columns(p_smooth=pl.lit(0.3)))
     told = starting("By Hofstede", smooth)
-    assert "beyond shuffled names, but not beyond unrelated maps that are as smooth as this one" in told
+    assert (
+        "beyond shuffled names, but not beyond unrelated maps that are as smooth, and as much alike within M49" in told
+    )
     assert "more than chance" not in told
     few = made.correlations.with_columns(countries_low=pl.lit(-0.1))
     told = starting("By Hofstede", dataclasses.replace(made, correlations=few))

@@ -10,10 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import kapwa
@@ -85,6 +87,26 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
 
 
 @pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory, smollm2: Model) -> dict[tuple[str, str], Run]:
+    """Log-probabilities of the embedded model, and answers that a file brings: two backends, one label a frame."""
+    folder, runs = tmp_path_factory.mktemp("real"), {}
+    for frame, system in FRAMES.items():
+        task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=6, system=system)
+        runs["kalahi/mc", frame] = kapwa.evaluate(task, smollm2, out=folder, label=frame)
+        opened = kapwa.load_task("kalahi/open", data="sample:filipino", limit=6, system=system, metrics=["chrf"])
+        asked = opened.item_table(opened.items()).with_row_index("place")
+        best = pl.col("place") % (2 if frame == "plain" else 3) == 0
+        answers = folder / f"{frame}.jsonl"
+        told = asked.select("item_id", "variant", text=pl.when(best).then("best").otherwise("prompt"))
+        told.write_ndjson(answers)
+        runs["kalahi/open", frame] = kapwa.evaluate(
+            opened, kapwa.load_model(f"replay:{answers}"), out=folder, label=frame
+        )
+    assert {run.manifest["model"]["fingerprint"]["backend"] for run in runs.values()} >= {"replay"}
+    return runs
+
+
+@pytest.fixture(scope="module")
 def unnamed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Run]:
     folder = tmp_path_factory.mktemp("unnamed")
     return {(task, frame): made(folder, task, frame) for task, frame in product(METRIC, FRAMES)}
@@ -114,7 +136,17 @@ def downloads(html: str) -> Iterator[list[dict[str, str]]]:
         yield list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_every_number_stands_under_its_own_name(labelled: dict[tuple[str, str], Run], tmp_path: Path) -> None:
+def notebook_cells(run: Run, metric: str) -> list[str]:
+    """The numbers of a metric in what a notebook shows of a run: value, interval, and how many items."""
+    title, main = run.manifest["metrics"][metric]["title"], run.manifest["selection"]["variants"][0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in run._repr_html_().split("<tr>")]
+    ((_, _, _, value, between, _, _, n),) = [row for row in rows if row and row[0] == escape(title) and row[2] == main]
+    return [value, between, n]
+
+
+@pytest.mark.parametrize("made_by", ["labelled", "real"])
+def test_every_number_stands_under_its_own_name(made_by: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    labelled: dict[tuple[str, str], Run] = request.getfixturevalue(made_by)
     runs = list(labelled.values())
     scores = {key: estimated(run, METRIC[key[0]]) for key, run in labelled.items()}
     assert len({round(row["value"], 6) for row in scores.values()}) > 2, "equal scores would show nothing"
@@ -134,7 +166,9 @@ def test_every_number_stands_under_its_own_name(labelled: dict[tuple[str, str], 
         ]
         assert cells
         assert all(float(cell["value"]) == row["value"] for cell in cells)
-        assert f"{row['value']:.3f}" in labelled[task, frame]._repr_html_()
+        assert all((float(cell["low"]), float(cell["high"])) == (row["low"], row["high"]) for cell in cells)
+        between = f"{row['low']:.3f} to {row['high']:.3f}"
+        assert notebook_cells(labelled[task, frame], METRIC[task]) == [f"{row['value']:.3f}", between, str(row["n"])]
     assert set(rows) == set(FRAMES)
     frame = kapwa.open_runs(runs)
     for (task, name), row in scores.items():

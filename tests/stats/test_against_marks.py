@@ -4,13 +4,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from benchmarks.simulations import floors
+from benchmarks.simulations import averages, floors
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from kapwa.report.view import Mark, Marks, verdicts
 from kapwa.stats.intervals import against_marks
+from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 from kapwa.stats.significance import holm
 
 
@@ -97,3 +98,57 @@ def test_intervals_of_people_and_of_a_share_of_them_hold_the_truth() -> None:
     own, relative = floors.coverage(np.random.default_rng(9), 300, 100)
     assert 91.5 <= own <= 98.5
     assert 91.5 <= relative <= 98.5
+
+
+@given(st.integers(0, 10_000), st.integers(2, 4), st.integers(2, 7))
+def test_means_over_cultures_against_a_mark_by_definition(seed: int, several: int, questions: int) -> None:
+    """Each culture counts alike; whole questions change sign, in all cultures at once."""
+    random = np.random.default_rng(seed)
+    cultures, clusters = (part.ravel() for part in np.indices((several, questions)))
+    kept = random.random(len(cultures)) < 0.8
+    kept[:2] = kept[-2:] = True  # two cultures at least, two questions at least
+    cultures, clusters = cultures[kept], clusters[kept]
+    values, mark = (random.random(len(cultures)) < 0.5).astype(float), random.random(len(cultures))
+    (found,) = pooled_against_marks(values, mark[:, None], cultures, clusters, binary=True)
+    names = np.unique(cultures)
+    sums = np.zeros(questions)
+    for one in names:
+        inside = cultures == one
+        np.add.at(sums, clusters[inside], (values - mark)[inside] / inside.sum() / len(names))
+    over = [np.mean([part[cultures == one].mean() for one in names]) for part in (values, mark)]
+    assert found.difference == pytest.approx(sums.sum())
+    assert found.relative == pytest.approx(over[0] / over[1])
+    flips = np.array(list(product((-1, 1), repeat=questions))) @ sums
+    assert found.p_value == pytest.approx((np.abs(flips) >= abs(sums.sum()) - 1e-12).mean())
+    own = pooled_mean(mark, cultures, clusters, binary=True)
+    assert (found.low, found.high) == (own.low, own.high)
+    assert found.difference_low is not None
+    assert found.difference_low <= found.difference <= found.difference_high  # type: ignore[operator]
+
+
+def test_a_culture_without_the_trick_is_in_no_difference() -> None:
+    values, mark = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 0.0]), np.array([0.5, 0.5, 0.0, 0.5, np.nan, np.nan])
+    (found,) = pooled_against_marks(values, mark[:, None], list("aabbcc"), [0, 1, 0, 1, 0, 1])
+    assert found.difference == pytest.approx((0.0 + 0.75) / 2)
+    assert found.relative == pytest.approx(0.75 / 0.375)
+    (empty,) = pooled_against_marks(values, np.full((6, 1), np.nan), list("aabbcc"), [0, 1, 0, 1, 0, 1])
+    assert (empty.difference, empty.relative, empty.difference_low) == (None, None, None)
+
+
+def test_on_average_over_cultures_the_verdicts_of_a_report_err_as_seldom() -> None:
+    """Five models and three tricks that are all as good: any wrong word counts (benchmarks/simulations/averages.py)."""
+    random, design = np.random.default_rng(7), averages.POOLED["16 cultures × 15 shared questions"]
+    assert np.mean([averages.on_average_against_tricks(random, design, 5, 3, 0.45) for _ in range(100)]) <= 0.11
+    assert np.mean([averages.on_average_against_guessing(random, design, 5) for _ in range(100)]) <= 0.11
+
+
+def test_on_average_a_better_model_is_called_better() -> None:
+    random, design = np.random.default_rng(8), averages.POOLED["16 cultures × 100 shared questions"]
+    cultures, questions = averages.places(random, design)
+    shares = np.stack([np.full(16, 0.45), np.full(16, 0.36)])
+    called = 0
+    for _ in range(20):
+        answers = averages.answers_over(random, cultures, questions, shares)
+        (one,) = pooled_against_marks(answers[0], answers[1:].T, cultures, questions, binary=True)
+        called += bool(one.p_value is not None and one.p_value < 0.05 and (one.difference_low or 0.0) > 0)
+    assert called >= 16

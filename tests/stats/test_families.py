@@ -14,9 +14,11 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
-from kapwa.stats.families import adjust_p_values, is_clear
+from kapwa.stats.families import adjust_p_values, adjust_spreads, is_clear
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.intervals import equality_p, paired_differences
+from kapwa.stats.pooled import CultureSpread, culture_spread
+from kapwa.stats.significance import holm
 from kapwa.stats.tables import EQUAL_SCHEMA, POOLED_SCHEMA, compare_runs
 
 KINDS = {**dict.fromkeys(SCORE_COLUMNS, pl.String), "sample": pl.Int64, "value": pl.Float64}
@@ -179,3 +181,30 @@ def test_the_lower_side_is_raised_whichever_it_is() -> None:
     other_way = with_undone_shares(compared(b, a), {"A": b, "B": a}, {"sem_b": True})
     assert one_way["undone_by"].to_list() == other_way["undone_by"].to_list()
     assert one_way["undone_by"].null_count() == 0
+
+
+def test_tests_of_whether_cultures_differ_are_one_family_over_models() -> None:
+    cultures, questions = (part.ravel() for part in np.indices((4, 40)))
+    random = np.random.default_rng(10)
+    spreads: list[CultureSpread | None] = [None]
+    for gain in (0.0, 0.1, 0.25, 0.6):
+        right = random.random(len(cultures)) < 0.2 + gain * (cultures == 0)
+        spreads.append(culture_spread(right.astype(float), cultures, questions))
+    told = adjust_spreads(spreads)
+    assert told[0] is None
+    known = [one for one in spreads if one is not None]
+    expected = holm([one.p_value for one in known])
+    parted = []
+    for before, after, p in zip(known, told[1:], expected, strict=True):
+        assert after is not None
+        assert after.p_value == pytest.approx(p)
+        kept = (
+            after.rank_low.tolist() == before.rank_low.tolist()
+            and after.rank_high.tolist() == before.rank_high.tolist()
+        )
+        assert kept if p < 0.05 else (after.rank_low == 1).all() and (after.rank_high == 4).all()
+        parted.append((before.p_value < 0.05, p < 0.05))
+        assert (after.means == before.means).all()
+    assert parted[-1] == (True, True)
+    assert (True, False) in parted  # one that alone would be told apart, and is not among four
+    assert adjust_spreads([known[0]])[0].p_value == known[0].p_value

@@ -7,16 +7,17 @@ import polars as pl
 import pytest
 from benchmarks.simulations.comparisons import DESIGNS, PLANTED, compared, found
 from benchmarks.simulations.heterogeneity import differences, names_wrongly, scores
+from benchmarks.simulations.people_shares import any_named, as_people
 from benchmarks.simulations.shares import over_cultures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from kapwa.errors import UsageError
+from kapwa.errors import DataError, UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, wilson_interval
-from kapwa.stats.pooled import PRIOR, _shrunk, culture_spread, pooled_differences, pooled_mean
+from kapwa.stats.pooled import PRIOR, _shrunk, culture_spread, pooled_differences, pooled_mean, shares_of
 from kapwa.stats.tables import POOLED_SCHEMA, compare_runs, compare_variants
 
 SIXTEEN, OWN = DESIGNS["16 cultures × 100 shared questions"], DESIGNS["4 cultures × 20 questions of their own"]
@@ -200,6 +201,75 @@ def test_equal_cultures_are_rarely_told_apart_and_unequal_ones_are(monkeypatch: 
     assert (wide.rank_low <= np.arange(16, 0, -1)).all()
     assert (wide.rank_high >= np.arange(16, 0, -1)).all()
     assert wide.sd == pytest.approx(truth.std(ddof=1), abs=0.06)
+
+
+def plain_shares(values: np.ndarray, people: np.ndarray, cultures: np.ndarray) -> np.ndarray:
+    """The definition, item by item: the common ratio, and what an item has beyond it over what people score there."""
+    known = [i for i in range(len(values)) if not np.isnan(values[i]) and not np.isnan(people[i])]
+    there = {c: [people[i] for i in known if cultures[i] == c] for c in set(cultures)}
+    mean = {c: sum(h) / len(h) for c, h in there.items() if h and sum(h) > 0}
+    known = [i for i in known if cultures[i] in mean]
+    shares = np.full(len(values), np.nan)
+    if known:
+        ratio = sum(values[i] for i in known) / sum(people[i] for i in known)
+        for i in known:
+            shares[i] = ratio + (values[i] - ratio * people[i]) / mean[cultures[i]]
+    return shares
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 12), st.sampled_from([0.0, 0.2, 0.9]))
+@settings(max_examples=80, deadline=None)
+def test_shares_of_what_people_score_are_their_definition(seed: int, several: int, each: int, lost: float) -> None:
+    random, n = np.random.default_rng(seed), several * each
+    cultures = random.permutation(np.repeat([f"c{k}" for k in range(several)], each))
+    values, people = random.integers(0, 2, n).astype(float), random.integers(0, 5, n) / 4
+    values[random.random(n) < lost / 2], people[random.random(n) < lost] = np.nan, np.nan
+    shares = shares_of(values, people, cultures)
+    assert shares == pytest.approx(plain_shares(values, people, cultures), nan_ok=True)
+    for culture in set(cultures):  # what makes them shares: their mean is that of the scores over that of people
+        here = (cultures == culture) & ~np.isnan(values) & ~np.isnan(people)
+        if people[here].sum() > 0:
+            assert shares[here].mean() == pytest.approx(values[here].mean() / people[here].mean())
+        else:
+            assert np.isnan(shares[cultures == culture]).all()
+    order = random.permutation(n)
+    assert shares_of(values[order], people[order], cultures[order]) == pytest.approx(shares[order], nan_ok=True)
+
+
+def test_shares_in_numbers() -> None:
+    """Two of three right where people score 2/3, one of two where they score 1/2: the share is 1 in both."""
+    shares = shares_of([1, 1, 0, 1, 0], [1, 0.5, 0.5, 0.25, 0.75], ["a", "a", "a", "b", "b"])
+    assert shares == pytest.approx([1, 1.75, 0.25, 2.5, -0.5])
+    assert shares_of([], [], []).tolist() == []
+    with pytest.raises(DataError):
+        shares_of([np.inf], [1], ["a"])
+
+
+@pytest.mark.parametrize("good", [1.0, 0.6])
+def test_models_at_one_share_of_what_people_score_are_rarely_said_to_differ(
+    monkeypatch: pytest.MonkeyPatch, good: float
+) -> None:
+    """People agree more in one culture than in another: scores differ with that, shares do not."""
+    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 499)
+    random, design, repeats = np.random.default_rng(31), (16, 100, "shared"), 150
+    found = [as_people(random, design, np.full(16, good), share=True)[0] for _ in range(repeats)]
+    assert sum(one.p_value < 0.05 for one in found) / repeats <= 0.09  # 5 % and two standard errors
+    assert sum(map(names_wrongly, found)) == 0
+    before = [as_people(random, design, np.full(16, good), share=False)[0] for _ in range(30)]
+    assert sum(one.p_value < 0.05 for one in before) > (25 if good == 1 else 5)
+    truth = np.linspace(0.3, 0.9, 16)
+    unlike = as_people(random, (16, 300, "shared"), truth, share=True)[0]
+    assert unlike.p_value < 0.01
+    assert unlike.apart(0, 15)
+    assert abs(unlike.means - truth).max() < 0.15
+
+
+def test_five_equal_models_are_one_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 499)
+    random, repeats = np.random.default_rng(32), 120
+    five = [as_people(random, (8, 40, "shared"), np.full(8, 0.6), 5, share=True) for _ in range(repeats)]
+    assert sum(any_named(one, family=True) for one in five) / repeats <= 0.09
+    assert sum(any_named(one, family=False) for one in five) / repeats > 0.12
 
 
 def test_partial_pooling_draws_towards_the_mean_as_far_as_noise_explains() -> None:

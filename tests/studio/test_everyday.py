@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone
+from studio_people import Someone, enter
 
 from kapwa.errors import KapwaError
 
@@ -194,7 +194,8 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     assert asked_now(everyday, "ar") == []
     assert "somebody says no to your words" in huda.get("translate/ar/")
     assert "아침이라는 뜻이 아니에요" in huda.get("translate/ar/3/")
-    # One who proposes another text is its author; the one before may agree to it.
+    # One who changes a letter of a text is its author, too; the one before agrees to no change of their own words.
+    nari = enter(everyday, "나리", "translator")
     propose(huda, 3, "ar", arabic, status=409)
     before = worded(minji, 3, "ar")
     propose(jun, 3, "ar", arabic + "!")
@@ -202,7 +203,8 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     stale = {"action": "propose", "text": "x", "source": before["source"], "base": before["base"]}
     assert "Somebody else changed this meanwhile" in minji.post("translate/ar/3/", stale, status=409)
     minji.post("translate/ar/3/", {"action": "agree", "wording": before["wording"]}, status=409)
-    agree(3, "ar", huda, minji)
+    huda.post("translate/ar/3/", {"action": "agree", "wording": worded(minji, 3, "ar")["wording"]}, status=409)
+    agree(3, "ar", nari, minji)
     assert asked_now(everyday, "ar") == [arabic + "!"]
     assert f'dir="rtl">{arabic}!' in minji.get("translate/ar/3/")
     omar.get("translate/ar/3/", status=403)
@@ -220,7 +222,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     assert "the question has changed" in huda.get("translate/ar/")
     assert "<del>아침에</del>" in huda.get("translate/ar/3/")
     propose(huda, 3, "ar", arabic + "!")  # the words still fit
-    agree(3, "ar", jun, minji)
+    agree(3, "ar", nari, minji)
     assert asked_now(everyday, "ar") == [arabic + "!"]
     minji.post("questions/3/retire/")
     assert asked_now(everyday, "ar") == []

@@ -279,7 +279,7 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
 ) -> None:
     from html import unescape
 
-    from kapwa.studio.interface import catalog, guarded, shipped
+    from kapwa.studio.interface import catalog, guards, shipped
 
     tala, tomas = translators
     edo = people["edo"]
@@ -305,8 +305,8 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
     for tag in shipped():
         edo.post("/language/", {"language": tag})
         wrong = unescape(edo.post("withdraw/", {"depth": "contributions"}, status=400))
-        pages = unescape(edo.get("consent/") + edo.get("withdraw/")) + wrong
-        texts = [one for one in catalog(tag) if guarded(one) and "%(" not in one.msgid and one.msgstr in pages]
+        pages = unescape(edo.get("consent/") + edo.get("withdraw/") + edo.get("back/")) + wrong
+        texts = [one for one in catalog(tag) if guards(one) and "%(" not in one.msgid and one.msgstr in pages]
         assert len(texts) > 15, tag
         for entry in texts:
             assert not re.search(rf">\s*{re.escape(entry.msgstr)}\s*<", pages), (tag, entry.msgid)

@@ -392,3 +392,34 @@ def test_the_file_that_a_phone_saved_can_be_brought_in(
     page.get_by_text("1 was here before").wait_for()
     look(page, "bring", tmp_path)
     assert [text for _, _, text in answers()] == ["kanin"]
+
+
+def test_nothing_of_who_withdrew_is_left_on_the_phone(project: Any, food: Any, address: str, browser: Any) -> None:
+    """Neither their tasks nor what they filled in and never sent; what others filled in waits for them."""
+    food.count = 6
+    gina, hana = enter(project, "Gina", "answerer"), enter(project, "Hana", "answerer")
+    phone = Phone(browser, address)
+    for who in (hana, gina):
+        phone.enter(who)
+        page = phone.ready()
+        phone.begin()
+        phone.context.set_offline(True)
+        phone.answer("hindi naipadala")
+        phone.unsent(1)
+        page.close()
+        phone.context.set_offline(False)
+        if who is hana:  # as if the network came back only when she is here again
+            phone.context.clear_cookies()
+    # Gina's answer is not sent on this page, either: she withdraws first.
+    page = phone.context.new_page()
+    page.goto(f"{address}/p/{phone.project}/withdraw/")
+    page.get_by_label("Remove my contributions, too.").check()
+    page.get_by_label("I am sure.").check()
+    page.get_by_role("button", name="Withdraw").click()
+    page.get_by_text("what you asked for is done").wait_for()
+    wait_until(lambda: sorted(kept(page)) == [[0, 0], [1, 0]])
+    assert "hindi naipadala" not in [text for _, _, text in answers()]
+    phone.enter(hana)
+    phone.open()
+    phone.unsent(0)
+    assert [text for _, _, text in answers()] == ["hindi naipadala"]

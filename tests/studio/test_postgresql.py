@@ -66,3 +66,17 @@ def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
     found = bench.measure(tmp_path, clients=12, seconds=3, database=server, through="sync", questions=40)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
     assert found["writes"] > 20
+
+
+def test_ten_at_the_same_moment_are_ten_members_and_one_topic(server: str) -> None:
+    """What is looked up before it is written holds for many at once, too: names, topics."""
+    alone = ("-p", "no:cacheprovider", "-k", "at_the_same_moment")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *alone, str(HERE / "test_trust.py")],
+        env={**os.environ, "KAPWA_TEST_POSTGRESQL": server},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert done.stdout.startswith(". "), done.stdout

@@ -197,14 +197,15 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     agree(edo, "identity", "Ugandan")
     states = dict(PromptPart.objects.filter(role="identity").values_list("name", "state"))
     assert states == {"Ugandan": "approved", "Filipino": "proposed"}
-    # Carla changes it: Berto, who wrote it first, may now agree; the old agreement counts no more.
+    # Carla changes it: the old agreement counts no more, and Berto, who wrote it first, agrees to no change of it.
     path = f"prompts/identity/{one.id}/"
     carla.post(path, {"identity": "Ugandan", "country": "Uganda", "text_fil": "Ugandes", "base": one.text_event})
     berto.post(path, {"identity": "Ugandan", "text_fil": "iba", "base": one.text_event}, status=409)
     carla.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
     one.refresh_from_db()
     assert (one.state, one.agreed, one.fields["text_fil"]) == ("proposed", [], "Ugandes")
-    agree(berto, "identity", "Ugandan")
+    berto.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
+    agree(edo, "identity", "Ugandan")
     agree(ana, "identity", "Ugandan")
     one.refresh_from_db()
     assert one.state == "approved"

@@ -162,6 +162,12 @@ def test_nothing_withdrawn_comes_back_from_older_archives(project: Any, studio: 
             Person.objects.all().delete()
             project = import_project("baryo", older)
             assert differences(project) == []
+            # What is written from here on holds nothing of them, at whichever restore.
+            export_project(project, tmp_path / "now.zip", whole=turn % 2 == 0)
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            now = b"".join([studio.read_bytes(), *parts(tmp_path / "now.zip")])
+            assert [word for word in gone if word.encode() in now] == []
             people = {name: enter(project, f"{name} {turn}", "reviewer") for name in ("berto", "edo")}
             people["dina"] = enter(project, f"Dina {turn}", "scribe")
             steady = enter(project, f"Matatag {turn}", "writer")
@@ -357,3 +363,83 @@ def test_two_of_one_name_and_two_topics_of_one_name_are_none(project: Any, peopl
     Topic.objects.create(id="y", **own, retired=True)
     people["ana"].post("topics/", {"name": "pista"})
     assert Topic.objects.filter(name="pista", retired=False).count() == 1
+
+
+def test_check_compares_the_database_with_an_archive_and_a_release(
+    project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was brought back from an older copy is sound by itself, and lacks what came after."""
+    import shutil
+
+    from django.db import connection
+    from typer.testing import CliRunner
+
+    from kapwa.cli.studio import app
+    from kapwa.studio.exchange import export_project, lacking
+    from kapwa.studio.freeze import freeze
+
+    monkeypatch.setattr("kapwa.studio.settings.configure", lambda *_given, **_named: None)
+    monkeypatch.setattr("kapwa.studio.commands.prepare", lambda: None)
+    (studio.parent / "secret.key").write_text("s" * 40)
+
+    def check() -> tuple[int, str]:
+        kept = ["--kept", str(tmp_path / "new.zip"), "--kept", str(made.folder)]
+        done = CliRunner().invoke(app, ["check", *kept, "--home", str(studio.parent)])
+        return done.exit_code, " ".join(done.output.split())
+
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copyfile(studio, tmp_path / "older")
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    made = freeze(project, "1.0.0", tmp_path / "releases")
+    count = export_project(project, tmp_path / "new.zip")
+    code, said = check()
+    assert (code, "every table is what its events make" in said) == (0, True), said
+    connection.close()
+    shutil.copyfile(tmp_path / "older", studio)
+    code, said = check()
+    assert (code, f"of its {count} events are not in the database" in said) == (2, True), said
+    assert "the database has no such release" in said
+    (made.folder / "release.json").write_text("{}")
+    with pytest.raises(DataError, match="is no folder of a release"):
+        lacking(made.folder)
+
+
+def test_ten_posts_at_the_same_moment_make_one_member_of_a_name_and_one_topic(
+    project: Any, people: dict[str, Someone]
+) -> None:
+    from threading import Barrier, Thread
+
+    from django.db import connection
+
+    from kapwa.studio import commands
+    from kapwa.studio.models import Membership, Topic
+
+    codes = [one.code for one in commands.invite_people(project, ["writer"], 10, "")]
+    comers = [Someone(project.slug) for _ in codes]
+    for who, code in zip(comers, codes, strict=True):
+        who.post("/enter/", {"code": code})
+    together, statuses = Barrier(20), list[int]()
+
+    def post(who: Someone, path: str, data: dict[str, str]) -> None:
+        together.wait()
+        try:
+            statuses.append(who.client.post(path, data).status_code)
+        finally:
+            connection.close()
+
+    sent = [(who, "/join/", {"pseudonym": "Si Isa"}) for who in comers]
+    for _ in range(10):
+        again = Someone(project.slug)
+        again.client.cookies = people["ana"].client.cookies
+        sent.append((again, "/p/baryo/topics/", {"name": "pista"}))
+    threads = [Thread(target=post, args=one) for one in sent]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert Membership.objects.filter(pseudonym="Si Isa").count() == 1
+    assert Topic.objects.filter(name="pista").count() == 1
+    assert sorted(statuses) == [200, *[302] * 10, *[400] * 9]

@@ -23,7 +23,8 @@ LINES = Path(__file__).with_name("reply_shapes.jsonl").read_text(encoding="utf-8
 SHAPES = [(one["reply"], OPTIONS[one["options"]], one["letter"]) for one in map(json.loads, LINES)]
 
 # Replies in many languages. "development" and "held out" were written before the rules that read them, and so was
-# "names and scripts"; the second and the third of those after the rules, each before its kinds were looked at.
+# "names and scripts"; the second and the third of those after the rules, each before its kinds were looked at; and so
+# the fourth, fifth and sixth set of kinds.
 PLANTED = [
     json.loads(line)
     for line in Path(__file__).with_name("letter_replies.jsonl").read_text(encoding="utf-8").splitlines()
@@ -38,6 +39,9 @@ PLANTED = [
         ("names and scripts", 0, 143, 145),
         ("names and scripts, second", 0, 164, 167),
         ("names and scripts, third", 1, 155, 160),
+        ("kinds, fourth", 0, 152, 153),
+        ("kinds, fifth", 0, 151, 151),
+        ("kinds, sixth", 2, 119, 122),
     ],
 )
 def test_planted_replies_are_rarely_read_wrong(which: str, most_wrong: int, least_right: int, count: int) -> None:

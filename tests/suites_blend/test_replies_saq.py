@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listed_replies import Join, joined, joined_otherwise, planted
+from listed_replies import SINGLE, Join, joined, joined_fourth, joined_otherwise, joined_third, planted
 
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.questions import COUNTRIES, is_valid_code
@@ -163,8 +163,8 @@ def test_hostile_replies_are_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("join", "least", "least_of_any"),
-    [(joined, 98, 93), (joined_otherwise, 97, 92)],
-    ids=["as languages join", "otherwise"],
+    [(joined, 98, 93), (joined_otherwise, 97, 92), (joined_third, 98, 92), (joined_fourth, 98, 93)],
+    ids=["as languages join", "otherwise", "third", "fourth"],
 )
 def test_lists_of_the_release_are_judged_by_their_first(
     join: Join, least: float, least_of_any: float, blend: BlendData
@@ -181,6 +181,11 @@ def test_lists_of_the_release_are_judged_by_their_first(
         shares[country] = 100 * refused / 40
     assert sum(shares.values()) / len(shares) >= least
     assert min(shares.values()) >= least_of_any, shares
+
+
+@pytest.mark.parametrize(("language", "text"), SINGLE)
+def test_a_long_single_answer_is_no_list(language: str, text: str) -> None:
+    assert not read_reply(text, language=language).too_many
 
 
 def test_what_people_answered_is_no_list_of_many(blend: BlendData) -> None:
@@ -216,6 +221,17 @@ def test_what_people_answered_is_no_list_of_many(blend: BlendData) -> None:
         ("a) rice b) bread c) soup d) tea", "en", 4),
         ("ሻይና ቡናና ወተትና ውሃ", "am", 4),
         ("① rice ② bread ③ soup ④ tea", "en", 4),
+        ("rice ★ bread ★ soup ★ tea", "en", 4),
+        ("rice+bread+soup", "en", 1),
+        ("[rice] [bread] [soup] [tea]", "en", 4),
+        ("rice and bread, soup and tea", "en", 3),
+        ("rice and bread, soup and tea, milk and cake", "en", 4),
+        ("rice and bread\nalso soup and tea", "en", 4),
+        ("rice (1) bread (2) soup (3) tea (4)", "en", 4),
+        ("0. rice 1. bread 2. soup 3. tea", "en", 4),
+        ("가) 밥 나) 빵 다) 국 라) 차", "ko", 4),
+        ("一、米饭 二、面条 三、馒头 四、饺子", "zh", 4),
+        ("10–12 years", "en", 1),
     ],
 )
 def test_weak_signs_part_only_long_lists(text: str, language: str, answers: int) -> None:

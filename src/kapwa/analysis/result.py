@@ -77,7 +77,7 @@ _COLUMNS: Final = {
     # One row a topic (or "all"), values table, measure and method ("tau" | "tau_reference" | "mantel" | "partial
     # mantel"); controls: "" or their names joined by " + ". tau: mean over concepts and anchors with its 95 % interval
     # over concepts; mantel: on the matrices averaged over concepts. p, floor: permuted labels; p_smooth: values of
-    # other maps as smooth; countries_low, countries_high: jackknife over countries (tau only). n: countries.
+    # other maps as smooth and regional; countries_low, countries_high: jackknife over countries (tau). n: countries.
     "correlations": (
         "corpus task topic values measure method controls estimate low high p floor_low floor_high p_smooth "
         "countries_low countries_high n"
@@ -87,7 +87,8 @@ _COLUMNS: Final = {
     # One row an identity; within, across: means over concepts of the corrected estimate; tokens, empty: counts.
     "identities": "corpus task identity country iso2 iso3 within across tokens empty",
     # One row a topic (or "all"), identity, method ("tfidf" | "logodds") and rank from 1. z: log-odds only.
-    # texts: the identity's with the word; expected: under names shuffled within concepts; p_adjusted: over all words.
+    # texts: the identity's with the word; expected: under names shuffled among texts of one concept and about one
+    # length; p_adjusted: over all words.
     "words": "corpus task topic identity method rank word score z count df texts expected p_adjusted",
     # A bounded choice of texts for readers.
     "texts": "corpus task topic concept identity sample text",

@@ -290,7 +290,7 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
     fixed += [values.controls] if len(values.controls) > 1 else []
     alive = np.flatnonzero(known_pairs(values.distance).any(axis=1))
     among = np.ix_(alive, alive)
-    drawn = smooth_draws(values.distance[among], [values.iso3[i] for i in alive], seed)
+    drawn = smooth_draws(values.distance[among].tobytes(), tuple(values.iso3[i] for i in alive), seed)
     smooth = None if drawn is None else np.full((len(drawn), *values.distance.shape), _NAN)
     if smooth is not None and drawn is not None:
         smooth[:, alive[:, None], alive] = -drawn

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kapwa.analysis.parts import Part, Reals, Whole, read_part
-from kapwa.analysis.values.controls import geographic_distance
+from kapwa.analysis.values.controls import geographic_distance, other_region
 from kapwa.analysis.words.counts import WordCounts, WordSums
 from kapwa.languages.places import Place
 from kapwa.stats.kendall import (
@@ -32,7 +32,7 @@ from kapwa.stats.kendall import (
     without_some,
 )
 from kapwa.stats.significance import holm
-from kapwa.stats.spatial import moran_surrogates
+from kapwa.stats.spatial import surrogate_maps
 
 Integers = NDArray[np.intp]
 WED, BLEU, BLEU_REFERENCE = range(3)
@@ -318,18 +318,23 @@ def concept_taus(
     return joined
 
 
-def smooth_draws(distance: Reals, iso3: Sequence[str], seed: int) -> Reals | None:
-    """Distances of values on other maps as smooth; None for fewer than four countries, or one without a place."""
+@lru_cache(maxsize=4)
+def smooth_draws(distance: bytes, iso3: tuple[str, ...], seed: int) -> Reals | None:
+    """Distances of values (the bytes of (m, m)) on other maps as smooth and regional, worked out once in each process.
+
+    None for fewer than four countries, or one without a place.
+    """
     if len(iso3) < 4 or not all(iso3):
         return None
-    return moran_surrogates(distance, geographic_distance(iso3), draws=SURROGATES, seed=seed)
+    near = np.frombuffer(distance).reshape(len(iso3), len(iso3))
+    return surrogate_maps(near, geographic_distance(iso3), other_region(iso3), draws=SURROGATES, seed=seed)
 
 
 @lru_cache(maxsize=4)
 def _other_draws(distance: bytes, iso3: tuple[str, ...], seed: int) -> tuple[Draws | None, Draws | None]:
-    """What depends on a survey alone, worked out once in each process: other maps, and countries left out."""
+    """What depends on a survey alone, ranked once in each process: other maps, and countries left out."""
+    smooth = smooth_draws(distance, iso3, seed)
     near = np.frombuffer(distance).reshape(len(iso3), len(iso3))
-    smooth = smooth_draws(near, iso3, seed)
     without = Draws(without_some(near, groups=_GROUPS, seed=seed)) if len(iso3) > 3 else None
     return None if smooth is None else Draws(smooth), without
 

@@ -343,16 +343,21 @@ def export(
 @app.command("check")
 def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects. Default: all.")] = None,
+    kept: Annotated[list[Path] | None, option("PATH", "An archive or a release's folder to compare with.")] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
     """Make every current table anew from the events and compare; exit code 2 where they differ.
 
-    A database that is lost, empty or damaged is an error.
+    A database that is lost, empty or damaged is an error. ``--kept``: the newest archive and release, of which the
+    database must have everything; one that was brought back from an older copy has not.
     Changes nothing, but clears traces of removed texts that could not be cleared before; exit code 2 where they stay.
     """
     commands = _open(home, database)
     projects, events, found = commands.check(names or ())
+    from kapwa.studio.exchange import lacking
+
+    found += [line for path in kept or () for line in lacking(path)]
     for line in found:
         show(line)
     left = commands.clear_traces()

@@ -41,8 +41,8 @@ def words(
     """List the words that mark the texts about each identity, against those about all the others.
 
     Stop words, numbers and punctuation are left out. Each corpus (a model's texts of one task) has its own lists. A
-    star marks a word that is in more texts of an identity than it would be if names were shuffled among the texts of
-    each concept: words that one text repeats reach high scores by chance.
+    star marks a word that is in more texts of an identity than it would be if names were shuffled among texts of
+    one concept that are about equally long: words that one text repeats reach high scores by chance.
     """
     from kapwa.analysis.corpus import open_corpora
     from kapwa.analysis.words import Method, word_lists

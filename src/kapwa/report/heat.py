@@ -21,7 +21,7 @@ def heat_domain(values: Sequence[float], info: Mapping[str, Any], *, zero: bool 
     if not wording.is_share(info):
         return (low, high if high > low else low + 1.0)
     low, high = 0.05 * int(low / 0.05 + 1e-9), 0.05 * -int(-high / 0.05 + 1e-9 - 1)
-    return (round(low, 2), round(min(1.0, high), 2) if high > low else round(low + 0.05, 2))
+    return (round(low, 2), round(high, 2) if high > low else round(low + 0.05, 2))
 
 
 def stratum_charts(view: TaskView) -> list[HeatChart]:

@@ -26,14 +26,15 @@ METHODS: Mapping[str, str] = {
 # each where one outcome is rare, coverage is not 93 to 97 %.
 FEW_CLUSTERS, FEW_OF_A_MEASURE, LARGE_CLUSTER = 15, 21, 10
 VERDICTS = (
-    "Better, worse or not to be told apart: each score is tested against each trick item by item, all tricks and "
-    "cultures being one family (Holm), and against what people score, all cultures being one. What people scored "
+    "Better, worse or not to be told apart: each score is tested against each trick of one guess item by item, all "
+    "tricks, cultures and models of the report being one family (Holm), and against what people score, all cultures "
+    "and models being one; means over cultures are families of their own, tested by question. What people scored "
     "elsewhere comes with its own interval, and the two are taken as independent."
 )
 BY_TEXT = (
     "What people score: each person's answer is judged by the same matcher, by the key that the others' answers make; "
     "the model's share of it is by keys of the same size (sem_b_loo). The matcher understands some languages better "
-    "than others, so cultures are better compared by this share than by the score alone."
+    "than others, and people agree more in one culture than in another, so cultures are compared on this share."
 )
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 

@@ -115,14 +115,10 @@ def task_correlations(views: Sequence[TaskView]) -> pl.DataFrame | None:
 # --- over the models of one task
 
 
-def model_average(view: TaskView) -> pl.DataFrame:
-    """The first headline metric of every item in the main variant, averaged over samples, then over models."""
-    kept = (pl.col("metric") == view.metric) & (pl.col("variant") == view.variant) & pl.col("value").is_not_null()
+def model_average(items: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The value of every item, averaged over models; ``items``: those of each (:meth:`TaskView.item_values`)."""
     place = ("culture", "language", "item_id")
-    tables = [
-        run.scores.filter(kept).group_by(*place, maintain_order=True).agg(pl.col("value").mean(), pl.first("cluster"))
-        for run in view.runs
-    ]
+    tables = [one.select(*place, "value", "cluster") for one in items]
     return pl.concat(tables).group_by(*place, maintain_order=True).agg(pl.col("value").mean(), pl.first("cluster"))
 
 
@@ -131,7 +127,8 @@ def average_estimates(view: TaskView) -> dict[str, Estimate]:
     if len(view.runs) < 2:
         return {}
     found, info = {}, view.metrics[view.metric]
-    for (culture,), items in model_average(view).group_by("culture", maintain_order=True):
+    scores = [view.item_values(i, view.metric) for i in range(len(view.runs))]
+    for (culture,), items in model_average(scores).group_by("culture", maintain_order=True):
         share = holds_shares(info, items["value"])
         estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy(), binary=share)[0]
         found[str(culture)] = dict(estimate._asdict())
@@ -141,6 +138,8 @@ def average_estimates(view: TaskView) -> dict[str, Estimate]:
 def language_gaps(view: TaskView) -> pl.DataFrame:
     """Differences between cultures that share a language, question by question, averaged over models.
 
+    Of what cultures are compared on, named in the column ``compared`` (:meth:`TaskView.compared`).
+
     The languages are those of the data: of the variant that asks in the most. Columns of ``comparisons``; ``a`` is the
     culture that scores higher, ``culture`` names the language. Empty where no two cultures share one, and where all
     are asked in one: then it need not be theirs.
@@ -149,7 +148,8 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
     spoken = max(tongues, key=lambda one: len(set(one.values())), default={})
     if len(set(spoken.values())) < 2:
         return pl.DataFrame()
-    scores, tables = model_average(view), []
+    compared, tables = view.compared(view.metric), []
+    scores = model_average(compared.items)
     ranked = [subject for subject in view.by_score(view.metric) if subject in spoken]
     for a, b in combinations(ranked, 2):
         if spoken[a] == spoken[b]:
@@ -159,7 +159,9 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
     found = [table for table in tables if table.height and table["n"][0]]
     if not found:
         return pl.DataFrame(schema=COMPARISON_SCHEMA)
-    return adjust_p_values(pl.concat(found).with_columns(kind=pl.lit("cultures")))
+    return adjust_p_values(pl.concat(found).with_columns(kind=pl.lit("cultures"))).with_columns(
+        compared=pl.lit(compared.words)
+    )
 
 
 def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView) -> pl.DataFrame:

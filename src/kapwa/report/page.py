@@ -279,6 +279,8 @@ def _across(view: TaskView) -> Part:
     gaps = overview.language_gaps(view)
     alike = "Cultures that share a language, on the same questions"
     alike += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
+    compared = view.compared(view.metric)
+    by_share = [] if compared.top is None else [f"Compared on the {compared.words} there, in points of it."]
     first = by_culture.pop(view.metric)
     released = [name for name in by_culture if view.metrics[name].get("reference")]
     maps, topics = map_charts(view), heat.stratum_charts(view)
@@ -287,11 +289,12 @@ def _across(view: TaskView) -> Part:
         "cautions": _cautions(view, [name for chart in maps for name in chart.absent]),
         "headline": [chart for metric in view.headline for chart in plots.culture_charts(view, metric)],
         "maps": maps,
+        "compared": compared.words,
         "scores": first,
         "others": [table for name, table in by_culture.items() if table and name not in released],
         "reference": [table for name, table in by_culture.items() if table and name in released],
         "gaps": tables.comparison_table(view, gaps, "gaps", alike) if gaps.height else None,
-        "gap_sentences": _pair_sentences(view, gaps) if gaps.height else [],
+        "gap_sentences": by_share + _pair_sentences(view, gaps) if gaps.height else [],
         "topics": plots.topic_charts(view),
         "topic_table": overview.topic_table(view),
         "breakdown": topics,

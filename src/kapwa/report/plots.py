@@ -202,7 +202,9 @@ def _culture_line(view: TaskView, subject: Subject, metric: str, members: Sequen
 
     def partial(run: int) -> float | None:
         worth = view.worth(run, subject, metric)
-        return None if worth is None or worth[1] is None else worth[0]
+        # A share of what people score has no place on the axis of scores.
+        by_share = worth is not None and worth[1] is not None and view.compared(metric).top is not None
+        return None if worth is None or worth[1] is None or by_share else worth[0]
 
     if len(members) == 1 and found:
         row = found[0][1]

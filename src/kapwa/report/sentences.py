@@ -6,7 +6,7 @@ told apart: :func:`kapwa.report.view.verdicts`. Intervals are 95 % intervals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +120,7 @@ def against_words(reading: Reading, digits: int) -> str:
         clauses += _apart_words(reading, top)
         if wording.known(top.relative_low) and wording.known(top.relative_high):
             clauses += f", at {wording.ratio(top.relative, top.relative_low, top.relative_high)} of it"
+            clauses += f" by {label_text(top.paired_with)}" if top.paired_with else ""
         parts.append(clauses)
     if most is not None:
         one = f", where what {top.words} score is of one answer each" if top is not None else ""
@@ -280,6 +281,12 @@ def family_note(frame: pl.DataFrame) -> str:
     names = frame["family"].unique(maintain_order=True).to_list()
     more = f"; {len(names) - 3} more families are in the CSV" if len(names) > 3 else ""
     return f"p (Holm): over {'; '.join(label_text(name) for name in names[:3])}{more}."
+
+
+def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s") -> str:
+    """Say which metrics are divided by what people score, where these are not the scores themselves."""
+    names = [view.divided[one] for one in metrics if one in view.divided]
+    return " ".join(f"{lead}: {name} ({view.titles.get(name, name)}) over what people score." for name in names)
 
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:

@@ -20,7 +20,7 @@ from kapwa.report.sentences import (
 )
 from kapwa.report.view import Held, TaskView, verdicts
 from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.stats.families import is_clear
+from kapwa.stats.families import ALPHA, is_clear
 from kapwa.stats.intervals import Estimate
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
@@ -78,21 +78,25 @@ def _across(view: TaskView, run: int, mean: Estimate | None, told_of: Held | Non
 
 def _spread_words(view: TaskView, run: int) -> str:
     """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
-    spread, info = view.spread(run, view.metric), view.metrics[view.metric]
+    compared, info = view.compared(view.metric), view.metrics[view.metric]
+    spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
     if spread is None or not wording.known(spread.p_value):
         return ". Whether cultures differ by more than noise cannot be told."
-    p = wording.p_words(spread.p_value)
-    if spread.p_value >= 0.05:
-        return f". Differences between cultures cannot be told from noise ({p})."
+    p = wording.p_words(spread.p_value) + (f", {tests} models allowed for" if tests > 1 else "")
     worst, best = int(spread.means.argmin()), int(spread.means.argmax())
-    if not spread.apart(worst, best):
-        return f". Cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
     ends = [
         f"{wording.amount(float(spread.means[k]), info, 0)} ({isolate(spread.cultures[k].label)}, "
         f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
         for k in (worst, best)
     ]
-    return f": from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
+    by = "" if compared.top is None else f"Compared on the {compared.words} there, "
+    told = f"{by}differences between cultures cannot be told from noise ({p})."
+    if spread.p_value < ALPHA:
+        told = f"{by}cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
+    if spread.apart(worst, best):
+        between = f"from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
+        return f". {by}it goes {between}" if by else f": {between}"
+    return f". {told[0].upper()}{told[1:]}"
 
 
 def _count_words(view: TaskView, run: int) -> str:
@@ -108,22 +112,24 @@ def _count_words(view: TaskView, run: int) -> str:
             names["base"][marks.base.words] = names["best"][marks.best.words] = None
         if marks.top:
             ways["top"][said[marks.top]] += 1
-    told = ""
+    told = []
     for kind in ("base", "best") if names["base"] != names["best"] else ("best",):
         if ways[kind]:
             trick = next(iter(names[kind])) if len(names[kind]) == 1 else "the best trick without cultural knowledge"
-            told += f" Culture by culture it does better than {trick} in {_outcomes(ways[kind], 'above', 'worse')}"
+            told.append(_outcomes(ways[kind], "above", trick, f"does better than {trick}", "worse"))
     if ways["top"]:
-        told += f" It is below what people score in {_outcomes(ways['top'], 'below', 'above')}"
-    return told
+        told.append(_outcomes(ways["top"], "below", "what people score", "is below what people score", "above"))
+    return f" Culture by culture{ALLOWED}, it {'. It '.join(told)}." if told else ""
 
 
-def _outcomes(ways: Counter[str], way: str, other: str) -> str:
-    """Count all three outcomes: "1 of 16 cultures and worse in none; in 15 the two cannot be told apart …"."""
-    total, left = ways.total(), ways.total() - ways[way] - ways["unclear"]
-    told = _of(ways[way], total) + (f" and {other} in {left or 'none'}" if ways[way] < total else "")
-    told += f"; in {ways['unclear']} the two cannot be told apart" if ways["unclear"] else ""
-    return f"{told}{ALLOWED}."
+def _outcomes(ways: Counter[str], way: str, mark: str, lead: str, other: str) -> str:
+    """Count all three outcomes: "is below … in 1 of 16 cultures and above in none; in 15 the two cannot be …"."""
+    total, unclear = ways.total(), ways["unclear"]
+    if unclear == total:
+        return f"cannot be told apart from {mark} in any of {wording.count(total, 'culture')}"
+    told = f"{lead} in {_of(ways[way], total)}"
+    told += f" and {other} in {total - ways[way] - unclear or 'none'}" if ways[way] < total else ""
+    return f"{told}; in {unclear} the two cannot be told apart" if unclear else told
 
 
 def _of(part: int, total: int) -> str:

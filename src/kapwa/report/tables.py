@@ -12,7 +12,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
-from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
+from kapwa.report.sentences import falls_at, of_people_note, pair_notes, verdict_words, with_verdicts
 from kapwa.report.view import Confusion, Estimate, Mark, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
 from kapwa.stats.families import is_clear
@@ -36,9 +36,10 @@ READ = "Right of right and wrong"
 FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
 TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
-    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "ceiling"),
+    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "list_floor", "ceiling"),
     *("partially_pooled", "rank_low", "rank_high"),
-    *("ceiling_low", "ceiling_high", "of_ceiling", "of_ceiling_low", "of_ceiling_high"),
+    *("ceiling_low", "ceiling_high", "of_ceiling", "of_ceiling_low", "of_ceiling_high", "of_ceiling_metric"),
+    "compared",
 )
 _OF_TOP = tuple(enumerate(("low", "high", "relative", "relative_low", "relative_high")))
 
@@ -85,12 +86,16 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
             continue
         run = view.labels.index(label)
         marks = view.marks(subject, row["metric"], row["variant"], run)
-        beside = [mark.value if mark else None for mark in (marks.base, marks.best, marks.top)]
+        mark_values = [mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)]
         main = view.many and row["group"] == "all" and row["variant"] == view.variant
         worth = view.worth(run, subject, row["metric"]) if main else None
-        beside += worth if worth is not None and worth[1] is not None else (None, None, None)
-        beside += [getattr(marks.top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
-        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
+        pooled_and_ranks = worth if worth is not None and worth[1] is not None else (None, None, None)
+        top = marks.top
+        of_top = [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
+        of_metric = (top.paired_with or row["metric"]) if top and of_top[2] is not None else None
+        compared = view.compared(row["metric"]).words if pooled_and_ranks[1] is not None else None
+        row_facts = [view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15])]
+        rows.append([*row_facts, *mark_values, *pooled_and_ranks, *of_top, of_metric, compared])
     return csv_text(TIDY, rows)
 
 
@@ -103,6 +108,7 @@ def score_cell(
     small = wording.interval(row["low"], row["high"], info)
     if top is not None and wording.known(top.relative_low):
         small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s"
+        small += f" by {label_text(top.paired_with)}" if top.paired_with else ""
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
@@ -146,6 +152,7 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
         head=["Metric", *view.labels, FLOOR, CEILING],
         rows=rows,
         csv=tidy_csv(view, tidy),
+        note=of_people_note(view, {row[0].small: None for row in rows}),
     )
 
 
@@ -184,13 +191,15 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
         for variant in view.variants
         for i, label in enumerate(view.labels)
     )
+    notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
+    notes += [f"Order and ranks go by the {view.compared(metric).words}. {RANKS}"] if ranked else []
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
         head=["Culture", *view.labels, *(["Mean of models"] if average else []), *marked, "Items"],
         rows=rows,
         csv=tidy_csv(view, every),
-        note=(f"{FLOOR}: {next(iter(names))}. " if len(names) == 1 else "") + (RANKS if ranked else ""),
+        note=" ".join(filter(None, notes)),
     )
 
 

@@ -74,7 +74,10 @@ def render_run(run: Run) -> Group:
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):
         hidden = len(view.subjects) - len(subjects)
-        under.append(f"The highest and the lowest; {hidden} more between them in the report.")
+        by = view.compared(view.metric).words
+        under.append(f"The highest and the lowest by the {by}; {hidden} more between them in the report.")
+    # What is divided need not be the score in the row: people are judged by keys without one person, say.
+    under += filter(None, [sentences.of_people_note(view, metrics, "Of it")] if "Of it" in columns else [])
     if len(variants) < len(view.variants):
         under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:

@@ -13,11 +13,11 @@ import polars as pl
 from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
-from kapwa.report.wording import clean, culture_name, known, label_text
-from kapwa.runs.directory import Run
+from kapwa.report.wording import clean, culture_name, is_share, known, label_text
+from kapwa.runs.directory import CEILINGS, Run
 from kapwa.runs.systems import Named, System, systems_of
-from kapwa.stats.families import ALPHA, holds_zero
-from kapwa.stats.pooled import CultureSpread, culture_spread
+from kapwa.stats.families import ALPHA, adjust_spreads, holds_zero
+from kapwa.stats.pooled import CultureSpread, culture_spread, shares_of
 from kapwa.stats.significance import holm
 from kapwa.suites.base import Suite
 
@@ -53,6 +53,7 @@ class Mark(NamedTuple):
 
     ``low``–``high``: its own interval. ``difference``: how much higher the score of one run is; ``p_value``: of that
     difference, item by item; ``relative``: the score as a share of it, with interval. None where that is not known.
+    ``paired_with``: the metric whose values these three are of; "" where it is the score's own.
     ``several``: its replies hold several guesses each. ``difference_low``–``difference_high``: of means over cultures.
     """
 
@@ -71,9 +72,10 @@ class Mark(NamedTuple):
     difference_low: float | None = None
     difference_high: float | None = None
     several: bool = False
+    paired_with: str = ""
 
 
-_OWN, _AGAINST = Mark._fields[5:7], Mark._fields[7:-1]
+_OWN, _AGAINST = Mark._fields[5:7], Mark._fields[7:-2]
 
 
 class Marks(NamedTuple):
@@ -132,6 +134,23 @@ def verdicts(found: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdict
     return said
 
 
+class Compared(NamedTuple):
+    """How cultures are compared on a metric: of each run the values of its items, and what their spread says.
+
+    ``top``: what people score, where values are shares of it (:func:`kapwa.stats.pooled.shares_of`); None where they
+    are the scores. The tests of all runs are one family.
+    """
+
+    top: Mark | None
+    items: Sequence[pl.DataFrame]
+    spreads: Sequence[CultureSpread | None]
+
+    @property
+    def words(self) -> str:
+        """What is compared: "share of what people score", or "score"."""
+        return "score" if self.top is None else f"share of what {self.top.words} score"
+
+
 class Confusion(NamedTuple):
     """Whose answers one run gave where it was wrong; ``table`` has a column ``value``, the share to show."""
 
@@ -155,6 +174,7 @@ class TaskView:
         split_variants: Whether variants have names of two parts, "<asked in>/<prompt>".
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
+        divided: Of metrics of which another is held against what people score: that other one.
         many: Whether there are more cultures than can be read one after the other.
         series: The runs, four to a chart, each with what to add to the chart's key where there are several.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
@@ -180,7 +200,8 @@ class TaskView:
         self._spoken: dict[tuple[str, str], list[str]] = {}
         # Floors and ceilings of each metric and variant, run by run.
         self._floors: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
-        self._spreads: dict[tuple[int, str], CultureSpread | None] = {}
+        self._compared: dict[str, Compared] = {}
+        self.divided: dict[str, str] = {}
         self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
         metrics: dict[str, Mapping[str, Any]] = {}
         for i, run in enumerate(self.runs):
@@ -196,6 +217,9 @@ class TaskView:
             for row in run.floors.iter_rows(named=True):
                 by_run = self._floors.setdefault((row["metric"], row["variant"]), [[] for _ in self.runs])
                 by_run[i].append(row)
+            if CEILINGS in run.tables:
+                pairs = run.tables[CEILINGS].select("metric", "paired_with").unique().iter_rows()
+                self.divided |= {metric: paired for metric, paired in pairs if metric != paired}
         self.metric = next(iter([*self.headline, *metrics]), "")
         ordered = dict.fromkeys([*self.headline, self.metric, *metrics])
         self.metrics: dict[str, Mapping[str, Any]] = {name: metrics.get(name) or {"name": name} for name in ordered}
@@ -274,6 +298,7 @@ class TaskView:
                 words = suite_words.get(name) or _FLOOR_WORDS.get(name) or (name, name)
                 exact = i == run and (whose is None or (alone and (row["note"] == whose or len(self.subjects) == 1)))
                 told: dict[str, Any] = {fact: row.get(fact) for fact in (*_OWN, *(_AGAINST if exact else ()))}
+                told["paired_with"] = self.divided.get(metric, "") if row["kind"] == "ceiling" else ""
                 told["several"] = row["kind"] == "list"
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **told)
                 found.setdefault((mark.name, mark.ceiling), mark)
@@ -315,30 +340,61 @@ class TaskView:
             pl.col("value").mean(), *(pl.col(name).first() for name in sorted(beside))
         )
 
-    def spread(self, run: int, metric: str) -> CultureSpread | None:
-        """How far the scores of many cultures differ by more than noise; None where that cannot be told."""
-        if (run, metric) not in self._spreads:
-            found, places = None, {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
-            items = self.item_values(run, metric) if self.many else pl.DataFrame()
-            if items.height:
-                numbers = {where: k for k, where in enumerate(places)}
-                cultures = [numbers.get(where, -1) for where in items.select("culture", "language").iter_rows()]
-                found = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
-            if found is not None:
-                named = tuple(list(places.values())[int(str(k))] for k in found.cultures)
-                found = found._replace(cultures=named)
-            self._spreads[run, metric] = found
-        return self._spreads[run, metric]
+    def compared(self, metric: str) -> Compared:
+        """How cultures are compared on a metric.
+
+        On the share of what people score there, where every run has that for every culture (of a share of items, known
+        item by item): what people score differs between cultures, and with it what anybody can. Else on the score.
+        """
+        if metric not in self._compared:
+            scores = [self.item_values(i, metric) for i in range(len(self.runs))]
+            top = self.marks(self.subjects[0], metric).top if self.subjects else None
+            shares = [self._shares(i, metric, top, items) for i, items in enumerate(scores)]
+            shared = [one for one in shares if one is not None]
+            spreads = [self._spread(one) for one in shared]
+            # One unit for all runs; a share that no spread can be told of is none.
+            if len(shared) < len(scores) or any(x.height and y is None for x, y in zip(shared, spreads, strict=True)):
+                top, shared, spreads = None, scores, [self._spread(items) for items in scores]
+            self._compared[metric] = Compared(top, shared, adjust_spreads(spreads))
+        return self._compared[metric]
+
+    def _shares(self, run: int, metric: str, top: Mark | None, scores: pl.DataFrame) -> pl.DataFrame | None:
+        """Items with the share of what people score as their ``value``; None where a culture's share is not known."""
+        if not scores.height:
+            return scores
+        tables = self.runs[run].tables
+        if top is None or CEILINGS not in tables or not is_share(self.metrics[metric]):
+            return None
+        here = (pl.col("metric") == metric) & (pl.col("variant") == self.variant) & (pl.col("name") == top.name)
+        people = tables[CEILINGS].filter(here).select("item_id", pl.col("value").alias("people"))
+        both = self.item_values(run, top.paired_with or metric).join(people, on="item_id", maintain_order="left")
+        where = (both["culture"] + "\0" + both["language"]).to_list()
+        shares = shares_of(both["value"].to_numpy(), both["people"].to_numpy(), where)
+        both = both.with_columns(value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
+        place = ("culture", "language")
+        return both if both.select(place).n_unique() == scores.select(place).n_unique() else None
+
+    def _spread(self, items: pl.DataFrame) -> CultureSpread | None:
+        """How far values of cultures differ by more than noise; None where that cannot be told."""
+        if not items.height:
+            return None
+        places = {(s.culture, self.language_of(s, self.variant)): s for s in self.subjects}
+        numbers = {where: k for k, where in enumerate(places)}
+        cultures = [numbers.get(where, -1) for where in items.select("culture", "language").iter_rows()]
+        found = culture_spread(items["value"].to_numpy(), cultures, items["cluster"].to_list())
+        named = list(places.values())
+        return found and found._replace(cultures=tuple(named[int(str(k))] for k in found.cultures))
 
     def worth(self, run: int, subject: Subject, metric: str) -> tuple[float, int | None, int | None] | None:
-        """A culture's score drawn towards the mean of many as far as noise explains, and the interval of its rank.
+        """A culture's value drawn towards the mean of many as far as noise explains, and the interval of its rank.
 
-        The score itself, without ranks, for metrics that are no headline and where cultures are few.
+        Of what cultures are compared on; the score itself, without ranks, for metrics that are no headline and where
+        cultures are few.
         """
         row = self.estimate(run, subject, metric)
         if row is None or not known(row["value"]):
             return None
-        spread = self.spread(run, metric) if self.many and metric in self.headline else None
+        spread = self.compared(metric).spreads[run] if self.many and metric in self.headline else None
         if spread is None or subject not in spread.cultures:
             return float(row["value"]), None, None
         k = spread.cultures.index(subject)

@@ -57,8 +57,10 @@ def map_charts(view: TaskView) -> list[MapChart]:
 
     Scores are drawn towards their mean as far as noise explains them: a map shows colours without their intervals.
     """
-    info, title = view.metrics[view.metric], f"{view.titles[view.metric]}, on the map ({PARTIAL})"
-    found = []
+    info, what, found = view.metrics[view.metric], view.titles[view.metric], []
+    if view.many and view.compared(view.metric).top is not None:
+        what += f": {view.compared(view.metric).words}"
+    title = f"{what}, on the map ({PARTIAL})"
     for i in range(len(view.runs)):
         worths = [(subject.label, view.worth(i, subject, view.metric)) for subject in view.subjects]
         found.append({label: worth[0] for label, worth in worths if worth is not None})
@@ -68,7 +70,7 @@ def map_charts(view: TaskView) -> list[MapChart]:
     domain = heat_domain([value for values in placed for value in values], info)
     charts = []
     for i, values in enumerate(found):
-        lead = f"World map of {view.titles[view.metric]}, {view.labels[i]}, {PARTIAL}"
+        lead = f"World map of {what}, {view.labels[i]}, {PARTIAL}"
         told = {label: f"{label} {wording.amount(value, info, 0)}" for label, value in values.items()}
         spots: list[Spot] = []
         for label, text in told.items():

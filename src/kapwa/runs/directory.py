@@ -6,6 +6,7 @@ Its tables are estimated from what was judged and written whole: always the same
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import re
@@ -45,6 +46,13 @@ _FLOOR_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("relative", "relative_low", "relative_high", "difference_low", "difference_high"), pl.Float64),
 }
 
+# What people score on each item, where that is known: the part of a floor's table that no test keeps.
+CEILINGS = "ceilings"
+_CEILING_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("item_id", "variant", "metric", "name", "paired_with"), pl.String),
+    "value": pl.Float64,
+}
+
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 # A text as part of a run's name, in which the dots of a model's version stay.
 slug = partial(files.slug, keep=".", longest=40, empty="unnamed")
@@ -55,6 +63,7 @@ _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "estimates": {**ESTIMATE_SCHEMA, "signature": pl.String},
     "floors": _FLOOR_SCHEMA,
     "comparisons": COMPARISON_SCHEMA,
+    CEILINGS: _CEILING_SCHEMA,
 }
 # What every reader of the other tables relies on; those of a suite have columns of its own.
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -187,7 +196,8 @@ class Run:
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
         # What is not said of a metric has the default of its field.
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
-        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics}
+        headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
+        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics, "headline": headline}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
@@ -235,7 +245,7 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         newer = manifest["format"] > latest
-        json.dumps(manifest, allow_nan=False)  # else no export could write it
+        json.dumps(manifest, allow_nan=False, ensure_ascii=False).encode()  # else no export could write it
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -292,7 +302,7 @@ def results(
     if tuple(judged.scores.columns) != SCORE_COLUMNS:
         raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
     for name in judged.tables:
-        if name in RUN_TABLES or not TABLE_NAME.fullmatch(name):
+        if name in (*RUN_TABLES, CEILINGS) or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     binary = {name: info.binary for name, info in task.metrics.items()}
     values = {name: judged.scores.filter(metric=name)["value"] for name in task.metrics}
@@ -320,32 +330,36 @@ def results(
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
+    floors, people = floor_tables([*task.floors(items), *ceilings], items, judged.scores, kinds)
     return Results(
         scores=judged.scores,
         estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
-        floors=floor_table([*task.floors(items), *ceilings], items, judged.scores, kinds),
+        floors=floors,
         comparisons=comparisons,
         items=task.item_table(items),
-        tables=judged.tables,
+        tables={**judged.tables, **({CEILINGS: people} if people.height else {})},
     )
 
 
-def floor_table(
+def floor_tables(
     floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, kinds: Mapping[str, Mapping[str, bool]]
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return floors and ceilings as a table, those that are known item by item with a test of the scores against them.
+
+    The second table says what people score on each item, where that is known, and which metric is held against it.
 
     ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
     What is over several cultures is a mean over them, each counting alike, and so is its test.
     """
     from kapwa.stats.intervals import AgainstMark, against_marks
-    from kapwa.stats.pooled import pooled_against_marks
+    from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
     means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
     values = means.partition_by("metric", "variant", as_dict=True, include_key=False)
     cultures = {item.culture for item in items}
     groups: dict[tuple[str, str, str], list[int]] = {}
     alone: dict[tuple[str, ...], list[float]] = {}
+    over: dict[int, float | None] = {}
     for place, floor in enumerate(floors):
         if floor.note in cultures:
             alone.setdefault((floor.metric, floor.variant, floor.name, floor.kind), []).append(floor.value)
@@ -353,6 +367,8 @@ def floor_table(
         if floor.by_item is not None and (metric, floor.variant) in values:
             groups.setdefault((metric, floor.variant, floor.note), []).append(place)
     tested: dict[int, AgainstMark] = {}
+    # Every item once, though it be in the mark of its culture and in that over all.
+    people: dict[tuple[str, ...], float] = {}
     for (metric, variant, note), places in groups.items():
         own = [one for one in items if one.variant == variant and (note not in cultures or one.culture == note)]
         asked = pl.DataFrame({"item_id": [one.id for one in own]})
@@ -361,14 +377,21 @@ def floor_table(
         whose, clusters = [one.culture for one in own], [one.cluster for one in own]
         if len(set(whose)) > 1:
             found = pooled_against_marks(given, marks, whose, clusters, **kinds[metric])
+            over |= {k: pooled_mean(mark, whose, clusters).value for k, mark in zip(places, marks.T, strict=True)}
         else:
             found = against_marks(given, marks, clusters, **kinds[metric], level=LEVEL)
         tested |= dict(zip(places, found, strict=True))
+        for floor, each in zip((floors[place] for place in places), marks.T.tolist(), strict=True):
+            if floor.kind == "ceiling":
+                keys = ((one.id, variant, floor.metric, floor.name, metric) for one in own)
+                people |= {key: x for key, x in zip(keys, each, strict=True) if not math.isnan(x)}
     rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
-    for row in rows:
+    for k, row in enumerate(rows):
         if row["note"] not in cultures:
-            row["value"] = fmean(alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]]))
-    return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA)
+            each = alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]])
+            row["value"] = over.get(k, fmean(each))
+    known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=_CEILING_SCHEMA, orient="row")
+    return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA), known
 
 
 def write_results(folder: Path, found: Results) -> None:

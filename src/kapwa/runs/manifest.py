@@ -21,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 from typing_extensions import TypedDict
 
 from kapwa.errors import DataError
@@ -85,6 +85,25 @@ class CountsPart(TypedDict):
     failed: int
 
 
+class SelectionPart(TypedDict):
+    """Which items: the variants in their order, how many items of each, and how these were chosen."""
+
+    variants: Annotated[list[str], Field(min_length=1)]
+    items: dict[str, int]
+    digests: NotRequired[dict[str, str]]
+    limit: NotRequired[int | None]
+    draw_seed: NotRequired[int | None]
+    where: NotRequired[dict[str, list[str]]]
+
+
+class OptionsPart(TypedDict):
+    """Options of tasks that other tools know, too; each task has more."""
+
+    max_new_tokens: NotRequired[int | None]
+    temperature: NotRequired[float | None]
+    samples: NotRequired[int | None]
+
+
 # Which tool asked, of a run that was imported: "from" is no name that a class could have a field of.
 ImportedPart = TypedDict("ImportedPart", {"from": str, "version": NotRequired[str | None]})
 
@@ -100,14 +119,14 @@ class Manifest(BaseModel):
     signatures: dict[str, str]
     machine: Plain
     failures: list[Plain]
-    options: Plain
-    selection: Plain
+    options: OptionsPart
+    selection: SelectionPart
     counts: CountsPart
     versions: dict[str, str]
     headline: list[str]
     groups: list[str]
     tables: list[Annotated[str, StringConstraints(pattern=f"^{TABLE_NAME.pattern}$")]]
-    metrics: dict[str, MetricInfo]
+    metrics: Annotated[dict[str, MetricInfo], Field(min_length=1)]
     model: ModelPart
     data: DataPart
     # An import knows less.

@@ -8,13 +8,14 @@ verdict from ``kapwa compare`` and from a report of these two; with more runs th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from kapwa.errors import UsageError
+from kapwa.stats.pooled import CultureSpread
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.significance import benjamini_hochberg, holm, holm_levels
 
@@ -97,6 +98,22 @@ def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
         *(pl.Series(name, values, dtype=pl.Float64).fill_nan(None) for name, values in columns.items()),
         pl.Series("family", names, dtype=pl.String),
     )
+
+
+def adjust_spreads(spreads: Sequence[CultureSpread | None]) -> list[CultureSpread | None]:
+    """Adjust the tests of whether cultures differ, one a model, as the family they are: one metric, one variant.
+
+    ``p_value`` becomes Holm's over all models that are shown together. Ranks are told only where it rejects, so that
+    the chance of saying anything of cultures that are equal, for any of the models, is 5 %.
+    """
+    adjusted, p = [], holm([math.nan if one is None else one.p_value for one in spreads])
+    for one, value in zip(spreads, p.tolist(), strict=True):
+        told = one and one._replace(p_value=value)
+        if one and value >= ALPHA:
+            any_rank = np.full_like(one.rank_high, len(one.cultures))
+            told = one._replace(p_value=value, rank_low=np.ones_like(any_rank), rank_high=any_rank)
+        adjusted.append(told)
+    return adjusted
 
 
 def family_words(rows: pl.DataFrame) -> str:

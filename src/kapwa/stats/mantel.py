@@ -52,7 +52,7 @@ def mantel(
     controls explain a matrix wholly. NaN marks unknown cells: a country without any known cell is left out of all,
     other cells are compared where all are known, for every permutation anew. The diagonal is ignored. Signs are as
     given: similarity against distance is negative where they agree. p = (1 + hits)/(1 + permutations). ``draws``
-    (D, m, m), in place of ``y``, give ``p_drawn`` alike (:func:`kapwa.stats.spatial.moran_surrogates`). Raises
+    (D, m, m), in place of ``y``, give ``p_drawn`` alike (:func:`kapwa.stats.spatial.surrogate_maps`). Raises
     UsageError for matrices that are not square, symmetric or of one size. Source: Mantel (1967); equals
     scikit-bio's on complete matrices.
     """

@@ -281,6 +281,27 @@ def pooled_against_marks(
 # --- do cultures differ? -----------------------------------------------------------------------------------------
 
 
+def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> FloatArray:
+    """Values as shares of what people score on the same items, made so that a culture's mean is its share.
+
+    ``values``: (n,) numbers x; ``marks``: (n,) what people score, h; ``cultures``: (n,) labels. Returns z, (n,):
+
+        z = ρ + (x − ρ h) / h̄
+
+    with ρ the sum of all x over that of all h, and h̄ the mean of h in the culture. The mean of z in a culture is the
+    mean of x over that of h there; how z varies tells its error by linearisation (Cochran 1977, section 6.4), at the
+    ratio that all cultures have in common if the share is the same everywhere. An item of which either is NaN is in no
+    sum and NaN; all of a culture are whose people score 0 or less.
+    """
+    x, h = (read_values(one, binary=False)[0][:, 0] for one in (values, marks))
+    codes, there = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
+    sums, n = (np.bincount(codes[there], one, int(codes.max(initial=-1)) + 1) for one in (h[there], None))
+    means = np.divide(sums, n, out=np.full(len(sums), np.nan), where=sums > 0)
+    there &= ~np.isnan(means[codes])
+    ratio = float(x[there].sum() / h[there].sum()) if there.any() else math.nan
+    return np.asarray(np.where(there, ratio + (x - ratio * h) / means[codes], np.nan))
+
+
 class CultureSpread(NamedTuple):
     """Whether the means of cultures differ by more than noise, and what each is worth.
 

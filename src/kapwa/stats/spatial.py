@@ -1,9 +1,11 @@
-"""What a correlation with values comes to for another map that is as smooth: Moran spectral randomisation.
+"""What a correlation with values comes to for other maps that are as smooth, and as regional, as the one observed.
 
 Values of neighbouring countries are alike, and so are texts. Two maps that have nothing to do with each other but are
-both smooth then agree far more than shuffled names do. Wagner and Dray (2015, Methods in Ecology and Evolution 6,
-1169-1178) draw other maps with the same spatial structure: what lies along pairs of neighbouring Moran eigenvectors is
-turned by random angles. Crabot and others (2019, ibid. 10, 532-540) do so with the distances of a Mantel test.
+both smooth, or both of one piece within regions, then agree far more than shuffled names do. Other maps are drawn from
+Gaussian processes: along each principal axis of the values a country's value is the sum of parts that are smooth over
+the map (exponential and Matérn 3/2 covariance of one reach), shared by a region, shared by a subregion, and its own.
+How large each part is follows from the axis, by restricted likelihood (Patterson and Thompson 1971); as 45 countries
+say little of it, each map has shares of its own, drawn as often as they are likely.
 """
 
 from __future__ import annotations
@@ -13,16 +15,22 @@ import numpy as np
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.kendall import known_pairs
 
-# Reaches of the weights that are tried, km, and how weights fall with distance over reach.
-_REACHES = (500.0, 1000.0, 2000.0, 4000.0, 8000.0)
+# Sets of shares that are tried: km over which likeness falls, and ln of a part's variance over that of a country's own.
+_TRIED = 800
+_REACHES = (200.0, 8000.0)
+_LOG_SHARES = (-4.0, 4.0)
+_PARTS = 4
+_EARTH = 2 * 6371.0088  # km through it
 
 
-def moran_surrogates(distance: FloatArray, kilometres: FloatArray, *, draws: int, seed: int) -> FloatArray:
-    """Draw distances of values on other maps that are as smooth: (draws, m, m), symmetric.
+def surrogate_maps(
+    distance: FloatArray, kilometres: FloatArray, regions: FloatArray, *, draws: int, seed: int
+) -> FloatArray:
+    """Draw distances of values on other maps that are as smooth and as regional: (draws, m, m), symmetric.
 
     ``distance``: (m, m) between values, NaN where unknown, which stays unknown; ``kilometres``: (m, m) between the
-    places. Distances are kept as a whole (their sum of squares, their spread over broad and fine patterns), their
-    places are not. Unknown ones are filled by what their rows and columns have on average.
+    places; ``regions``: (m, m), 0 within a subregion, below 1 within a region, 1 beyond. Unknown distances are filled
+    by what their rows and columns have on average.
     """
     m, known = len(distance), known_pairs(distance)
     squares = np.where(known, distance, 0.0) ** 2
@@ -30,48 +38,51 @@ def moran_surrogates(distance: FloatArray, kilometres: FloatArray, *, draws: int
     filled = np.where(known, squares, np.maximum(means[:, None] + means - squares[known].mean(), 0.0))
     np.fill_diagonal(filled, 0.0)
     centre = np.eye(m) - 1 / m
-    patterns, along = _patterns(centre, -centre @ filled @ centre / 2, kilometres)
+    sizes, vectors = np.linalg.eigh(-centre @ filled @ centre / 2)
+    kept = sizes > 1e-9 * sizes[-1]
+    axes = vectors[:, kept] * np.sqrt(sizes[kept])
     generator = np.random.default_rng(seed)
-    found = np.full((draws, m, m), np.nan)
-    for one in found:
-        turned = _turns(m - 1, generator)
-        products = patterns @ turned @ along @ turned.T @ patterns.T
-        sizes = np.diagonal(products)
-        moved = np.sqrt(np.maximum(sizes[:, None] + sizes - 2 * products, 0.0))
-        one[known] = ((moved + moved.T) / 2)[known]
-    return found
+    tried = _Covariances(kilometres, regions, generator)
+    likelihoods, squares = map(np.stack, zip(*(_likelihood(tried.root(k), axes) for k in range(_TRIED)), strict=True))
+    chances = np.cumsum(np.exp(likelihoods - likelihoods.max(axis=0)), axis=0)
+    drawn = generator.random((draws, axes.shape[1], 1)) * chances[-1][:, None]
+    chosen = (drawn > chances.T).sum(axis=2)
+    scales = squares[chosen, np.arange(axes.shape[1])] / generator.chisquare(m - 1, chosen.shape)
+    normal = generator.normal(size=(*chosen.shape, m)) * np.sqrt(scales)[:, :, None]
+    for k in np.unique(chosen).tolist():
+        normal[chosen == k] = normal[chosen == k] @ tried.root(k).T
+    maps = np.full((draws, m, m), np.nan)
+    for here, fields in zip(maps, normal, strict=True):
+        lengths = (fields**2).sum(axis=0)
+        moved = np.sqrt(np.maximum(lengths[:, None] + lengths - 2 * fields.T @ fields, 0.0))
+        here[known] = ((moved + moved.T) / 2)[known]
+    return maps
 
 
-def _patterns(centre: FloatArray, products: FloatArray, kilometres: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return Moran eigenvectors (m, m − 1), the broadest first, and ``products`` along them.
+class _Covariances:
+    """Covariances of a value between m countries, each with a reach and shares drawn at random."""
 
-    Of several reaches that under which what lies along different eigenvectors is least related, as it is where weights
-    fall as the values' likeness does. A seed gives the same maps on every processor: each eigenvector points to the
-    same side of a fixed direction. Countries far from all others have equal eigenvalues, whose eigenvectors are not
-    unique: a different millionth is added to the weight of each country.
-    """
-    order = np.arange(len(kilometres))
-    millionths, side = np.diag(1e-6 * order), np.cos(order + 1)
-    best: tuple[float, FloatArray, FloatArray] | None = None
-    for reach in _REACHES:
-        for weights in (np.exp(-kilometres / reach), np.exp(-((kilometres / reach) ** 2) / 2)):
-            vectors = np.linalg.eigh(centre @ (weights + weights.T + millionths) @ centre)[1][:, ::-1]
-            vectors = np.delete(vectors, np.argmax(np.abs(vectors.sum(axis=0))), axis=1)
-            vectors *= np.where(side @ vectors < 0, -1.0, 1.0)
-            along = vectors.T @ products @ vectors
-            related = float((along**2).sum() - (np.diagonal(along) ** 2).sum())
-            if best is None or related < best[0]:
-                best = related, vectors, along
-    assert best is not None
-    return best[1:]
+    def __init__(self, kilometres: FloatArray, regions: FloatArray, generator: np.random.Generator) -> None:
+        # Through the earth, where both functions of distance are covariances; over its surface they need not be.
+        self._through = _EARTH * np.sin(np.minimum((kilometres + kilometres.T) / 2 / _EARTH, np.pi / 2))
+        self._blocks = (regions < 1).astype(float), (regions == 0).astype(float)
+        self.reaches = np.exp(generator.uniform(*np.log(_REACHES), _TRIED))
+        self.shares = np.exp(generator.uniform(*_LOG_SHARES, (_TRIED, _PARTS)))
+
+    def root(self, k: int) -> FloatArray:
+        """Lower triangle whose product with itself is covariance number ``k``; a country's own part has variance 1."""
+        near = self._through / self.reaches[k]
+        smooth = np.exp(-near), (1 + np.sqrt(3) * near) * np.exp(-np.sqrt(3) * near)
+        parts = sum(share * part for share, part in zip(self.shares[k], (*smooth, *self._blocks), strict=True))
+        return np.linalg.cholesky(parts + np.eye(len(near)))
 
 
-def _turns(size: int, generator: np.random.Generator) -> FloatArray:
-    """Random turns, or mirrored turns, of axes 1 and 2, 3 and 4, …; of an odd number the last is mirrored or not."""
-    turns = np.diag(generator.choice([-1.0, 1.0], size))
-    first = np.arange(0, size - 1, 2)
-    angles = generator.uniform(0, 2 * np.pi, len(first))
-    sides = generator.choice([-1.0, 1.0], len(first))
-    turns[first, first], turns[first + 1, first] = np.cos(angles), np.sin(angles)
-    turns[first, first + 1], turns[first + 1, first + 1] = -sides * np.sin(angles), sides * np.cos(angles)
-    return turns
+def _likelihood(root: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Restricted log-likelihood of each axis (A,), mean and scale unknown, and its sum of squares under ``root``."""
+    from scipy.linalg import solve_triangular
+
+    m = len(root)
+    white = solve_triangular(root, np.column_stack([np.ones(m), axes]), lower=True)
+    one, rest = white[:, 0], white[:, 1:]
+    squares = (rest**2).sum(axis=0) - (one @ rest) ** 2 / (one @ one)
+    return -np.log(np.diagonal(root)).sum() - np.log(one @ one) / 2 - (m - 1) / 2 * np.log(squares), squares

@@ -24,8 +24,20 @@ from kapwa.studio import withdrawals
 from kapwa.studio.erasure import clear_traces
 from kapwa.studio.events import ConflictError, rebuild, record, writing
 from kapwa.studio.fields import GLOSS, SLOTS, tidy
-from kapwa.studio.models import ConsentText, Event, Invitation, Membership, Person, Project, Revision, Situation
+from kapwa.studio.freeze import MANIFEST, release_files
+from kapwa.studio.models import (
+    ConsentText,
+    Event,
+    Invitation,
+    Membership,
+    Person,
+    Project,
+    Release,
+    Revision,
+    Situation,
+)
 from kapwa.studio.people import hashed, new_code
+from kapwa.studio.projections import RefusedError
 from kapwa.studio.projections.situations import unrevealed
 from kapwa.studio.releasing import form_of
 from kapwa.suites.kalahi.data import PACKS, ROLE, Situations
@@ -38,6 +50,8 @@ _IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
 _MOST_UNPACKED = 1_000_000_000
 # Told in each archive; a later form gets a later number, and this version refuses it.
 FORMAT = 1
+# What Django raises for rows that no studio wrote.
+_STRANGE = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, ValidationError)
 # What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
 _TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("project", Project, ("id", "slug")),
@@ -152,20 +166,7 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive,
     is too large, or holds what this version does not know; then nothing is changed.
     """
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
-                message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
-                raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
-            files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
-            if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
-                raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
-            found = {
-                name: [json.loads(line) for line in opened.read(file).decode().split("\n") if line]
-                for name, file in files.items()
-            }
-    except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+    found = read_archive(archive)
     if secret is not None:
         found["project"][0]["salt"] = read_private(secret)
     if withdrawn is not None and not withdrawn.is_file():
@@ -175,12 +176,52 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     known = withdrawals.known(*([withdrawn] if withdrawn else []))
     try:
         made = _put_back(slug, found, known)
-    except (DatabaseError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
+    except (DatabaseError, *_STRANGE) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
     withdrawals.keep(*([withdrawn] if withdrawn else []))
     clear_traces()  # the database never held what was withdrawn, but for the transaction that took it away
     return made
+
+
+def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of an archive's tables; raise DataError for what is none, or is too large."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
+                message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
+                raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
+            files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
+            if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
+                raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
+            return {
+                name: [json.loads(line) for line in opened.read(file).decode().split("\n") if line]
+                for name, file in files.items()
+            }
+    except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+
+
+def lacking(kept: Path) -> list[str]:
+    """Say what an archive, or the folder of a release, holds that the database does not; erased events count as there.
+
+    Raises DataError for what is neither.
+    """
+    if kept.is_dir():
+        try:
+            about = json.loads((kept / MANIFEST).read_text(encoding="utf-8"))
+            release = Release.objects.filter(project__slug=about["name"], version=about["version"]).first()
+            private = kept.name.endswith("-private")
+            files = release_files(release.project, release, private=private) if release else {MANIFEST: b"{}"}
+            same = json.loads(files[MANIFEST]).get("items") == about["items"]
+        except (OSError, ValueError, LookupError, TypeError):
+            raise DataError("is no folder of a release.", path=kept, hint="Name one that was published.") from None
+        except RefusedError as error:
+            return [f"{kept}: {error.summary}"]
+        return [] if same else [f"{kept}: the database {'makes another' if release else 'has no such'} release"]
+    given = {str(row.get("uuid")) for row in read_archive(kept)["events"]}
+    gone = given.difference(map(str, Event.objects.values_list("uuid", flat=True)))
+    return [f"{kept}: {len(gone)} of its {len(given)} events are not in the database"] if gone else []
 
 
 def write_private(path: Path, salt: str) -> None:

@@ -34,8 +34,9 @@ SOURCE = "en"
 APPROVED = "approved"
 _PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[a-z]|%%|%|\{[^{}]*\}|[{}]")
 _UNNAMED = re.compile(r"%[a-z]")
-# Where texts stand by which people agree, withdraw, and are told what of it went wrong.
-_GUARDED = ("consent.py", "views/member.py", "templates/studio/consent.html", "templates/studio/withdraw.html")
+# Where texts stand by which people agree, withdraw, let others in, and are told what of it went wrong.
+_PROTECT = ("back", "consent", "withdraw")
+_GUARDED = ("consent.py", "security.py", "views/member.py", *(f"templates/studio/{name}.html" for name in _PROTECT))
 # What would change a page rather than its words: the source's tags and quotes, and no others.
 _MARKUP = re.compile(r"<[^<>]*>|[<>\"]")
 
@@ -132,13 +133,14 @@ def _versions(project: Project | None) -> dict[str, tuple[Any, ...]]:
 def _translation(tag: str, project: Project | None, version: tuple[Any, ...], *, guarded: bool = False) -> Any:
     """Return what Django translates with: the catalog, and over it a project's texts, read anew in each version."""
     made = trans_real.DjangoTranslation(tag)
+    unread = {entry.msgid for entry in catalog(tag) if guards(entry)}
     rows = _rows(project).filter(language=tag).order_by("seq")
-    texts = beside_english(overlaid(tag, rows.filter(approved=True))) if guarded else overlaid(tag, rows)
-    made.merge(GNUTranslations(io.BytesIO(texts.to_binary())))
+    shown = [row for row in rows if row.approved or not (guarded or row.source in unread)]
+    made.merge(GNUTranslations(io.BytesIO(beside_english(overlaid(tag, shown)).to_binary())))
     return made
 
 
-def guarded(entry: polib.POEntry) -> bool:
+def guards(entry: polib.POEntry) -> bool:
     """Whether people agree or withdraw by this message, so that nobody may read an unread translation of it alone."""
     return any(place in _GUARDED for place, _line in entry.occurrences)
 
@@ -146,7 +148,7 @@ def guarded(entry: polib.POEntry) -> bool:
 def beside_english(texts: polib.POFile) -> polib.POFile:
     """Return a catalog whose guarded messages that nobody approved have the English text behind them."""
     for entry in texts:
-        if not guarded(entry) or APPROVED in entry.tcomment.split():
+        if not guards(entry) or APPROVED in entry.tcomment.split():
             continue
         english = f" [\u2066{entry.msgid_plural or entry.msgid}\u2069]"  # from left to right in any text
         if entry.msgid_plural:
@@ -160,7 +162,7 @@ def use(request: HttpRequest, project: Project | None, *, guarded: bool = False)
     """Let the page speak the visitor's language: their choice, else what their browser prefers, else English.
 
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
-    ``guarded``: people agree or withdraw on it, so that it shows what somebody approved, or the English text, too.
+    ``guarded``: people agree or withdraw on it, so that none of its texts is one that nobody approved but a machine's.
     """
     unknown = project is None and request.path.startswith("/p/")
     versions = {} if unknown else _versions(project)

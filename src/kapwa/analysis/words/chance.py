@@ -73,7 +73,7 @@ def _draws(strata: Ints, sizes: Ints, many: Ints) -> _Draws:
 
 
 def _least(draws: _Draws, size: int) -> Reals:
-    """Return the least p-value that each of ``size`` words can reach, rising: all texts drawn have it, as far as can be."""
+    """Return the least p-value that each of ``size`` words can reach, rising: as many texts drawn have it as can."""
     from scipy.special import gammaln
 
     logs = gammaln(np.arange(draws.size.max(initial=0) + 1) + 1.0)
@@ -87,7 +87,9 @@ def _tails(draws: _Draws, texts: Ints) -> tuple[Reals, Reals]:
     n, s, d = (part.astype(np.float64) for part in (draws.size, draws.drawn, draws.having))
     spread = s * (d / n) * (1 - d / n) * (n - s) / np.maximum(n - 1, 1)
     skewed = spread * (n - 2 * d) * (n - 2 * s) / np.maximum(n * (n - 2), 1)
-    mean, variance, third = np.stack([np.bincount(draws.word, part, len(texts)) for part in (s * d / n, spread, skewed)])
+    mean, variance, third = np.stack(
+        [np.bincount(draws.word, part, len(texts)) for part in (s * d / n, spread, skewed)]
+    )
     most = np.bincount(draws.word, np.minimum(s, d), len(texts))
     needed = np.minimum(most, np.ceil(mean + 8 * np.sqrt(variance)) + 8).astype(np.int64) + 1
     many = needed > _EXACT

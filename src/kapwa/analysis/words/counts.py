@@ -131,7 +131,7 @@ def _length_strata(lengths: Ints) -> Ints:
     """Put each of N texts in a stratum of about equally long ones, the shortest in 0.
 
     From the shortest on, a stratum ends where the next text is longer than its first by more than a fifth and a word,
-    or, once it has a dozen texts, by more than a tenth and a word: a text is a word longer for the word it is asked for.
+    or, once it has a dozen texts, by more than a tenth and a word: a text is a word longer for the word in question.
     """
     stratum, number, first, size = np.zeros(len(lengths), np.int64), -1, -2, 0
     order = np.argsort(lengths, kind="stable")

@@ -141,7 +141,8 @@ def _words_told(view: AnalysisView, corpora: Sequence[Corpus]) -> list[str]:
         for row in shown
     )
     lead = "the word that stands out most is" if len(shown) == 1 else "the words that stand out most are"
-    return [f"Apart from names, {lead} {told}. By chance: if names were shuffled among the texts of each concept."]
+    chance = "By chance: if names were shuffled among texts of one concept that are about equally long."
+    return [f"Apart from names, {lead} {told}. {chance}"]
 
 
 def names_itself(word: str, identity: str, country: str) -> bool:
@@ -180,7 +181,8 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
 def _verdict(rows: Sequence[Row]) -> str:
     """All must speak: shuffled names and other maps of whether these texts go with values, the rest of other texts.
 
-    Neighbours are alike in texts and in values, so two smooth maps agree more than shuffled names whatever they show.
+    Neighbours are alike in texts and in values, so two smooth or regional maps agree more than shuffled names, whatever
+    they show.
     """
     sides = {beyond_floor(row) for row in rows}
     if len(sides) > 1:
@@ -188,13 +190,16 @@ def _verdict(rows: Sequence[Row]) -> str:
     if sides == {0}:
         return "that cannot be told from chance"
     if not all(map(beyond_chance, rows)):
-        return "that is beyond shuffled names, but not beyond unrelated maps that are as smooth as this one"
-    told = "that is more than chance" if sides == {1} else "that is less than chance"
+        return f"that is beyond shuffled names, but not beyond {_MAPS}"
+    against = f"shuffled names and {_MAPS}" if all(wording.known(row["p_smooth"]) for row in rows) else "shuffled names"
+    told = f"that is {'more' if sides == {1} else 'less'} than chance"
     unsure = [what for what, low, high in _OVER if not all(_without_zero(row[low], row[high]) for row in rows)]
     asked = " and ".join(unsure)
-    return f"{told} for the {asked} asked, but these are too few or too unlike to speak for others" if asked else told
+    few = f" for the {asked} asked, but these are too few or too unlike to speak for others" if asked else ""
+    return f"{told}{few} (held against {against})"
 
 
+_MAPS = "unrelated maps that are as smooth, and as much alike within M49 regions, as that of the values"
 _OVER = (("concepts", "low", "high"), ("countries", "countries_low", "countries_high"))
 
 
@@ -203,7 +208,7 @@ def _without_zero(low: float | None, high: float | None) -> bool:
 
 
 def beyond_chance(row: Row) -> int:
-    """As :func:`beyond_floor`, and 0 where the values of other maps, as smooth as theirs, give as much."""
+    """As :func:`beyond_floor`, and 0 where the values of other maps, as smooth and as regional, give as much."""
     smooth = row.get("p_smooth")
     return 0 if wording.known(smooth) and smooth >= SIGNIFICANT else beyond_floor(row)
 
@@ -230,7 +235,7 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             yield (
                 f"By {view.values_words(values)} and {measure_words(measure)}: in {above} of "
                 f"{wording.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
-                f"than shuffled names and other maps as smooth give. τ runs from {_ends(low, where=least.full)} to "
+                f"than shuffled names and {_MAPS} give. τ runs from {_ends(low, where=least.full)} to "
                 f"{_ends(high, first=False, where=most.full)}."
             )
 

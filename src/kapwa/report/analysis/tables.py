@@ -176,8 +176,8 @@ def correlation_table(view: AnalysisView) -> Table | None:
         rows=rows,
         csv=frame_csv(view.analysis.correlations),
         note="Small: 95% intervals over concepts, and p under permuted labels; smooth: p under values of other maps "
-        "as smooth as these. Over countries: 95% interval by leaving groups of countries out. Bold: outside what "
-        "shuffled names and other maps give. "
+        "as smooth and as regional as these. Over countries: 95% interval by leaving groups of countries out. Bold: "
+        "outside what shuffled names and other maps give. "
         f"{told} Least: the smallest p that so many permutations can give. “As released” ranks the "
         "countries' names by the alphabet: it is reference only. The CSV holds the same by topic.",
     )

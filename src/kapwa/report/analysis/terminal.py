@@ -47,8 +47,8 @@ def render_analysis(analysis: Analysis) -> Group:
 _KEY = (
     "τ: do countries nearer in values get more similar texts? 1 always, 0 no more than by chance, −1 the reverse; mean "
     "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. p smooth: how "
-    "often the values of other maps, as smooth as this one, give a τ as far from 0. Released: the "
-    "published script's number, which ranks names by the alphabet."
+    "often the values of other maps, as smooth and as regional, give a τ as far from 0. Released: the published "
+    "script's number, which ranks names by the alphabet."
 )
 _WITHOUT = " Partial r: Mantel's r over all pairs of countries, once the distances held fixed are taken out."
 

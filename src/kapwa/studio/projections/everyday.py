@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from rapidfuzz import fuzz
 
 from kapwa.people.agreement import has_majority
 from kapwa.studio.models import APPROVED, OUTDATED, PROPOSED, Event, Project, Question, Wording
@@ -20,6 +21,8 @@ from kapwa.studio.projections.registry import RefusedError, common, found_or_ref
 NEEDED = 2
 # The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
 PROMPT = "prompt"
+# Below this share of equal letters a text is another, not a change of the one before.
+_ANOTHER = 50.0
 
 
 def agreed_texts(project: Project, *languages: str) -> QuerySet[Wording]:
@@ -63,7 +66,8 @@ def _question(event: Event, *, live: bool) -> Question:
 def _word(event: Event, question: Question, **own: Any) -> None:
     """Set how the question is asked in a language; what people thought of the text before counts no more."""
     before = question.wordings.filter(language=own["language"]).first()
-    authors = list(dict.fromkeys([*(before.authors if before else ()), event.actor]))
+    kept = before.authors if before and fuzz.ratio(before.text, own["text"]) >= _ANOTHER else ()
+    authors = list(dict.fromkeys([*kept, event.actor]))
     own |= common(event) | {"id": f"{question.id}:{own['language']}", "question": question, "authors": authors}
     Wording(**own, text_event=str(event.uuid), author=event.actor).save()
 

@@ -25,6 +25,7 @@ from kapwa.studio.projections import RefusedError
 from kapwa.studio.projections.situations import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.security import Visit, agreed, page
+from kapwa.studio.taking import token_of
 from kapwa.studio.views.common import act, show
 from kapwa.studio.views.desk import waiting as waiting_work
 from kapwa.studio.views.everyday import steps
@@ -159,7 +160,8 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         raise UsageError(message, hint=_("Go back; nothing was changed."))
     if depth == "contributions":
         erase_author(visit.project, member.author)
+    gone = token_of(person.pk)  # whose answers that were never sent go from this device, too
     member.left = timezone.now()
     forget(member)
     logout(request)
-    return redirect(f"{reverse('enter')}?left=1")
+    return redirect(f"{reverse('enter')}?left={gone}")

@@ -4,10 +4,11 @@ Read is the model's own turn: what follows its next question or the end of its t
 they stand: a JSON field, an answer word with an option after it, an option called the answer, a boxed option, an
 option alone on its line, a letter that ends a clause that takes back or concludes. A statement that names two options
 contradicts itself, and so does a letter beside another option's text. Where statements differ, a later one counts only
-if the model takes the earlier back ("wait, no: B") or concludes from it ("therefore B"); an answer at the start stands
-against what is said of others ("in contrast"), JSON against prose. Two that differ otherwise are unparsed, for a wrong
-letter is worse than none. Where nothing is stated, marked letters and then option texts count if they name one option
-alone. Everything else is unparsed. The words looked for are those of every language (:mod:`kapwa.languages.phrases`).
+if the model takes the earlier back ("wait, no: B", "that's wrong, B") or concludes from it ("therefore B"); an answer
+at the start stands against what is said of others ("in contrast"), JSON against prose. Two that differ otherwise are
+unparsed, for a wrong letter is worse than none. Where nothing is stated, marked letters, the one letter of a short
+sentence and then option texts count if they name one option alone. Everything else is unparsed. The words looked for
+are those of every language (:mod:`kapwa.languages.phrases`).
 """
 
 from __future__ import annotations
@@ -56,12 +57,17 @@ _FIELD = pattern(rf"[\"'“]?(?:{_KEYS})[\"'”]?\s*[:=]\s*(?P<value>{_QUOTED}|[
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _BOXED = pattern(r"\bf?boxed\s*\{+\s*([^{}]*?)\s*\}|<(?:final_?)?answer>\s*(.*?)\s*</(?:final_?)?answer>")
 _STOP = re.compile(r"[.!?。！？।።؟\n]")
-_CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，]|\bbut\b")
+_CLAUSE = re.compile(r"[,;:.!?。！？।።؟\n、，،؛፣፤·]|\bbut\b")
 _SENTENCE_END = re.compile(r"(?<!\b[A-Za-z])[.!?](?=\s)|[。！？।።؟\n]")
+_AFTER_SENTENCE = re.compile(r"[^\W\d_]{2}\W*[.!;。।።؛]\W*\Z")
 _SKIP = re.compile(r"[\s:=*_`\"'“”«»>→#-]*")
 _LABEL = re.compile(r"\s*[.):(–—*_\"'“-]+\s*[*_\"'“(]*|\s+(?=\()")
 _CLOSED, _COMMAS = ")]）】", tuple(",،、，")
+_BULLETS = "-*•>#|~ \t"
+_LINE_LETTER = re.compile(rf"^[{re.escape(_BULLETS)}(]*([A-Z])\b", re.MULTILINE)
 _LINE_SIGNS = " .)):;*_`\"'!。\t-–—"
+# Signs and words that end a line about one option: it is the answer.
+_TICK = pattern(rf"[✅✓✔☑◉🔘]|\[[x✓]\]|[:.)=–—-]\s*(?:{any_of('yes')})\W*\Z")
 # How far after an answer word its option may stand, in characters and words.
 _WINDOW, _FAR = 90, 12
 # Fewer words before a closing letter do not make a sentence about something else.
@@ -80,10 +86,16 @@ _DENIED, _DENIAL = (
 )
 # "The correct answer is": nothing but an article and one word before an answer that opens a reply.
 _OPENING = pattern(rf"\W*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
-_CORRECTION = pattern(any_of("correction"))
+# "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
+_STOPS = r".!?;,:…—–\n。，、،！？।።؟؛፣-"
+_REMARK = rf"(?:(?!\b(?:[b-hj]|(?-i:A))\b)[^{_STOPS}])"
+_MISTAKE = rf"(?:\A|(?<=[{_STOPS}]))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
+_CORRECTION = pattern(f"(?:{any_of('correction')})|{_MISTAKE}")
 _CONCLUSION = pattern(any_of("conclusion"))
-_TURN = pattern(f"(?:{any_of('correction')})|(?:{any_of('conclusion')})")
+_TURN = pattern(f"{_CORRECTION.pattern}|(?:{any_of('conclusion')})")
 _CONTRAST = pattern(any_of("contrast"))
+_ASKED_OR_LABEL = re.compile(r"\?|\s*[:=]\s*\w")
+_GOES_ON = re.compile(r"\s+\w")
 _ARTICLE = re.compile(rf"(?:{any_of('article')})\s+(?=\w)")
 _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
 # Paragraph, then options of its own: "What is drunk there?\n\nA. Tea\nB. Coffee".
@@ -139,7 +151,7 @@ class _Reader:
         # Of a longer text nobody knows what the one option that it names is there for.
         single = not _SENTENCE_END.search(self.prose.rstrip(_LINE_SIGNS + "?。።؟।"))
         finders: tuple[tuple[frozenset[str], How], ...] = (
-            (self._marked(), "marked"),
+            (self._marked() or (self._sole() if single else frozenset()), "marked"),
             (self._contained(self.prose) if single else frozenset(), "contained"),
         )
         for letters, how in finders:
@@ -155,7 +167,10 @@ class _Reader:
                 continue
             between = self.prose[before.end : one.end]
             opening = stands is first and len(first.letters) == 1 and _OPENING.fullmatch(self.prose, 0, first.start)
-            if _CORRECTION.search(between):
+            # "A is tempting, but" says something of A.
+            of_letter = opening and first.how == "alone" and _GOES_ON.match(self.prose, first.end)
+            opening = None if of_letter else opening
+            if _CORRECTION.search(between) or (of_letter and one.how == "stated" and not _STOP.search(between)):
                 stands = one
             elif (one.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
                 continue
@@ -237,7 +252,7 @@ class _Reader:
         for i, one in enumerate(self.mentions):
             if not _CORRECT.match(self.prose, one.end) or _DENIED.match(self.prose, one.end):
                 continue
-            before = _STOP.split(self.prose[max(0, one.start - 12) : one.start])[-1]
+            before = _CLAUSE.split(self.prose[max(0, one.start - 12) : one.start])[-1]
             if not _NEGATION.search(before):
                 letters = frozenset({one.letter, *self._joined_before(i)})
                 yield _Statement(one.start, one.end, letters, "stated")
@@ -248,18 +263,17 @@ class _Reader:
             after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
             # "B입니다", "A pala"; what has more to say says it of the option.
             closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
-            denied = self.prose.startswith("?", one.end) or _DENIED.match(self.prose, one.end)
+            denied = _ASKED_OR_LABEL.match(self.prose, one.end) or _DENIED.match(self.prose, one.end)
             if not closes or denied or any(o.clear and o.letter != one.letter for o in mentions(after, self.letters)):
                 continue
             start = max(self.mentions[i - 1].end if i else 0, one.start - _WINDOW)
             for turn in _TURN.finditer(self.prose, start, one.end):
                 # "No, I was wrong. B": what stands between may be a sentence of its own.
-                remark, _, before = self.prose[turn.end() : one.start].rpartition(". ")
+                remark, _, before = self.prose[turn.end() : one.start].strip(" .。").rpartition(". ")
                 stopped = _STOP.search(remark) or _STOP.search(before) or (remark and before.strip())
                 if not stopped and n_words(remark + before) <= _FEW and not _NEGATION.search(before):
-                    yield _Statement(
-                        turn.start(), one.end, self._with_neighbours(self.prose, self.mentions, i), "stated"
-                    )
+                    letters = self._with_neighbours(self.prose, self.mentions, i)
+                    yield _Statement(turn.start(), one.end, letters, "stated")
                     break
 
     def _joined_before(self, i: int) -> set[str]:
@@ -272,13 +286,16 @@ class _Reader:
     def _alone(self) -> Iterator[_Statement]:
         """Options alone on a line, or opening the reply; of several ways to stand so, each must name one option only.
 
-        A repeated list of options names all of them, and so says nothing.
+        A repeated list of options names all of them, and so says nothing, unless one of them is ticked.
         """
         found: dict[str, list[_Statement]] = {"bare": [], "label": []}
-        position = 0
-        for line in self.prose.split("\n"):
-            letters, dress = self._line(line, first=position == 0)
-            if letters:
+        position, lines = 0, self.prose.split("\n")
+        listed = len(set(_LINE_LETTER.findall(self.prose))) >= _LIST
+        ticked = any(map(_TICK.search, lines))
+        for line in lines:
+            tick = _TICK.search(line)
+            letters, dress = self._line(_TICK.sub(" ", line) if tick else line, first=position == 0 and not listed)
+            if letters and (tick or not ticked):
                 near = bisect_left(self._starts, position)
                 end = self.mentions[near].end if near < len(self.mentions) else position + len(line)
                 found[dress].append(_Statement(position, min(end, position + len(line)), letters, "alone"))
@@ -295,14 +312,19 @@ class _Reader:
         line = self.prose[: last.start].rsplit("\n", 1)[-1]
         sole = len(self.mentions) == 1 or self.mentions[-2].start < last.start - len(line)
         few = len(_SENTENCE_END.split(line)[-1].split()) <= _FEW
-        short = line.rstrip().endswith(":") or (sole and few and line.strip() != "")
-        if last.clear and short and not self.prose[last.end :].strip(_LINE_SIGNS) and not _NEGATION.search(line):
-            letters = {last.letter, *self._joined_before(len(self.mentions) - 1)}
-            yield _Statement(last.start, last.end, frozenset(letters), "alone")
+        few_or_colon = line.rstrip().endswith(":") or (sole and few and line.strip() != "")
+        # After other sentences, a letter is one of its own.
+        short = _AFTER_SENTENCE.search(line) or (few_or_colon and not _NEGATION.search(line))
+        if last.clear and short and not self.prose[last.end :].strip(_LINE_SIGNS):
+            letters = self._contained(line) if few else frozenset()
+            letters |= {last.letter, *self._joined_before(len(self.mentions) - 1)}
+            yield _Statement(last.start, last.end, letters, "alone")
 
     def _line(self, line: str, *, first: bool) -> tuple[frozenset[str], str]:
         """The options that stand alone on a line, "bare" (B) or as a "label" with text (B. Bread)."""
-        text = line.strip().lstrip("-*•>#|~ \t").strip()
+        text = line.strip().lstrip(_BULLETS).strip()
+        # The cells of a row of a table.
+        text = ". ".join(cell for cell in map(str.strip, text.split("|")) if cell and not cell.isdigit())
         if exact := self._exactly(text):
             return exact, "label"
         found = list(mentions(text, self.letters))
@@ -357,15 +379,24 @@ class _Reader:
 
     def _marked(self) -> frozenset[str]:
         """Letters in bold, brackets, quotes or after "option"; else options named by number. None that is negated."""
-        found = set()
-        for one in self.mentions:
+        found: set[str] = set()
+        for i, one in enumerate(self.mentions):
             denied = _NEGATION.search(self.prose[max(0, one.start - 14) : one.start])
             if self._named_option(one) and not denied and not _DENIAL.match(self.prose, one.end):
-                found.add(one.letter)
+                found |= self._with_neighbours(self.prose, self.mentions, i)
         if found or any(option.isdigit() for option in self.options.values()):
             return frozenset(found)
         numbers = [int(match[1] or match[2]) for match in _NUMBERED.finditer(self.prose)]
         return frozenset(self.letters[number - 1] for number in numbers if number <= len(self.letters))
+
+    def _sole(self) -> frozenset[str]:
+        """The letter that a short sentence names, if that denies and asks nothing: "Definitely B for me"."""
+        asked = "?" in self.prose or n_words(self.prose) > _FAR
+        if asked or _NEGATION.search(self.prose) or _DENIAL.search(self.prose):
+            return frozenset()
+        sure = [i for i, one in enumerate(self.mentions) if one.clear or "A" in self.prose[one.start : one.end]]
+        letters = frozenset[str]().union(*(self._with_neighbours(self.prose, self.mentions, i) for i in sure))
+        return letters if any(self.mentions[i].clear for i in sure) else frozenset()
 
     def _contained(self, text: str) -> frozenset[str]:
         """Options whose text stands in ``text`` as whole words, not within a longer option, not negated."""

@@ -43,16 +43,21 @@ _LATIN = r"A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ0-9"
 _BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
 _SURE_MARK = re.compile(r"[*`$\\]")
 _END = re.compile(r"\s*(?:$|[.,:;!?()\]\n。，：；！？、।።؟،–—-])")
+# Tags, and what the model itself has struck out.
 _TAG = re.compile(
-    r"</?(?:b|strong|i|em|u|p|br|span|div|mark|code|pre|li|ul|ol)\b[^>]*>|<\|[^|>\n]{1,40}\|>|</?s>", re.IGNORECASE
+    r"~~[^~\n]+~~|<(del|strike)>(?s:.*?)</\1>"
+    r"|</?(?:b|strong|i|em|u|p|br|span|div|mark|code|pre|li|ul|ol)\b[^>]*>|<\|[^|>\n]{1,40}\|>|</?s>",
+    re.IGNORECASE,
 )
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]")
 _LATEX = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|bf|rm)\s*\{([^{}]*)\}")
 
 # Vowel signs are no letters to the module re: one beside a letter makes it part of a word (Assamese কে).
-_VOWEL_SIGNS = r"\u0901-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09d7\u0cbc-\u0cd6\u0e31-\u0e4e"
+_VOWELS = r"\u0901-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09d7\u0cbc-\u0cd6\u0e31-\u0e4e"
 # Letters of lists in other scripts, to the Latin ones.
 _NATIVE = {sign: ALL_LETTERS[i] for words in reply_words().values() for sign, i in words.letters.items()}
+# Small ones are words but for a bracket after them; Cyrillic ones that look like Latin letters stand for these.
+_SMALL = "|".join(sign.lower() for sign in _NATIVE if len(sign) == 1 and sign.lower() not in f"{sign}вс")
 _CONNECTOR = pattern(rf"\s+(?:{any_of('connector')}|{any_of('conjunction')})\b")
 # "Dear A", "Plan B", "Vitamin C", "D씨": the letter is part of a name.
 _SPACED_BEARER, _UNSPACED_BEARER = spaced_and_not("bearer")
@@ -63,7 +68,7 @@ _BORNE, _COPULA = pattern(any_of("borne")), pattern(any_of("copula"))
 
 def plain(reply: str) -> str:
     """Drop tags, invisible signs and LaTeX fonts; turn list labels and styled letters into plain ones."""
-    text = _TAG.sub(" ", reply) if "<" in reply else reply
+    text = _TAG.sub(" ", reply) if "<" in reply or "~~" in reply else reply
     text = _INVISIBLE.sub("", text)
     if not text.isascii():
         text = unicodedata.normalize(
@@ -76,7 +81,7 @@ def mentions(text: str, letters: str) -> Iterator[Mention]:
     """Every letter of ``letters`` that stands by itself in ``text``, in order."""
     for match in _token(letters).finditer(text):
         sign, opening, closing = match["letter"], match["open"], match["close"]
-        letter = _NATIVE.get(sign) or sign.upper()
+        letter = _NATIVE.get(sign) or _NATIVE.get(sign.upper()) or sign.upper()
         if letter not in letters or _in_name(text, match.start(), match.end()):
             continue
         marked = bool(_BRACKET.search(opening) and closing) or bool(_SURE_MARK.search(opening))
@@ -114,8 +119,8 @@ def _token(letters: str) -> re.Pattern[str]:
     signs = sorted((sign for sign, letter in _NATIVE.items() if letter in letters), key=len, reverse=True)
     latin = rf"(?<![{_LATIN}])[{letters}{letters.lower()}](?![{_LATIN}]|['’]\w)"
     # Korean and Japanese write particles and the copula on a letter, Chinese and Japanese nothing before it.
-    before, after = rf"(?<![^\Wはが选選是为為])(?<![{_VOWEL_SIGNS}])", rf"(?!(?!{_COPULA.pattern})[\w{_VOWEL_SIGNS}])"
-    native = rf"{before}(?:{'|'.join(signs)}){after}"
+    before, after = rf"(?<![^\Wはが选選是为為])(?<![{_VOWELS})\]])", rf"(?!(?!{_COPULA.pattern})[\w{_VOWELS}])"
+    native = rf"{before}(?:(?:{'|'.join(signs)}){after}|(?:{_SMALL})(?=[)*]))"
     return re.compile(
         rf"(?<![{_LATIN}'’])(?P<open>[{_OPEN}]{{0,6}})(?P<letter>{latin}|{native})(?P<close>[{_OPEN}]{{0,6}})"
     )

@@ -11,7 +11,7 @@ How = Literal["generate", "likelihood"]
 HOWS: tuple[How, ...] = ("generate", "likelihood")
 MAX_NEW_TOKENS = 128
 # The version of the rules by which replies are read; it stands in signatures.
-READER = 3
+READER = 4
 HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
 
 GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")

@@ -68,7 +68,7 @@ _JSON = regex.compile(r"\{[^{}]*\}|\[\s*[\"'“].*?[\"'”]\s*,?\s*\]|\[\s*\]", 
 _ANSWER_KEY = regex.compile(rf"(?:{_ANSWER_LABELS})(?:_?choice)?", regex.IGNORECASE)
 
 _BULLET = regex.compile(r"^\s*(?:[-*+•·▪◦‣●○■➢✓–—]\s+|[(（]?\d{1,2}[.)）、]\s+(?=\D)|[a-hA-H][.)]\s+)")
-_FIRST_NUMBER = regex.compile(r"\s*[(（]?1\b|\D")
+_FIRST_NUMBER = regex.compile(r"\s*[(（]?[1١۱১१]\b|\D")
 _EMPHASIS = regex.compile(r"(\*\*|__|\*|`|~~)(?=\S)(.+?)(?<=\S)\1")
 _HEADING = regex.compile(r"^\s*(?:#{1,6}|>)\s+")
 _BESIDE = regex.compile(r"(?<=\S)(\*\*|__|`)\s+\1(?=\S)")
@@ -233,7 +233,8 @@ def _texts(value: Any) -> Iterator[str]:
         value = waiting.pop()
         if isinstance(value, dict):
             named = [value[key] for key in value if _ANSWER_KEY.fullmatch(str(key).strip())]
-            waiting += named[-1:] or list(value.values())[-1:]
+            numbered = [value[key] for key in value if str(key)[-1:].isdigit()]  # {"1": "rice", "2": "bread"}
+            waiting += named[-1:] or (reversed(numbered) if len(numbered) > 1 else list(value.values())[-1:])
         elif isinstance(value, list | tuple | set):
             waiting += reversed(list(value))
         elif value is not None and not isinstance(value, bool):

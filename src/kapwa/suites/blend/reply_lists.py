@@ -18,6 +18,7 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.languages.base import counted
 from kapwa.languages.phrases import any_of, reply_words
 from kapwa.languages.words import words
 
@@ -31,19 +32,22 @@ _SEPARATOR = regex.compile(rf"[{_SEPARATORS}]|{_COMMA}|{_SLASH}|(?<!\d)·|·(?!\
 _OPENING, _CLOSING = "([{（［【「『《〈", ")]}）］】」』》〉"
 # Fewest members of a list that such signs part, and most words of one between two signs.
 _MANY, _MEMBER_WORDS = 4, 4
+# Symbols (+, ★, emoji), other signs between spaces, and hashes; brackets and quotes side by side.
 _WEAK_SIGNS = (
-    r"\s{2,}|\t|\s[-–—→➔⇒>·.*~=]\s|[→➔⇒]|(?<=\p{L}\p{L})[–—](?=\p{L}\p{L})"
+    r"\s{2,}|\t|(?<=\w)(?:…|\.{3})\s*(?=\w)|\s*\p{S}[\p{S}\uFE0F\u200D]*\s*|\s[^\w\s]+\s|\s#(?=\w)|(?<=\S)(?:[–—](?!\d)|(?<!\d)[–—])(?=\S)"
     r"|(?<=[\w.]['\"”’»`])\s+(?=['\"“‘«`]\w)"
 )
-_NUMERAL = regex.compile(
-    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d]))|\s+(?=[^\W\d]))"
-    r"|([ivx]{1,4}|[a-h])[.)\]]\s+(?=\S))",
-    regex.IGNORECASE,
+_BETWEEN_BRACKETS = regex.compile(rf"(?<=[{regex.escape(_CLOSING)}])\s*(?=[{regex.escape(_OPENING)}])")
+# Signs that count on, each to its place.
+_COUNTED = (
+    "i ii iii iv v vi vii viii ix x|a b c d e f g h|一 二 三 四 五 六|፩ ፪ ፫ ፬ ፭ ፮|일 이 삼 사 오 육|الف ب پ ت ث ج"
 )
-_SERIES = (
-    [str(n) for n in range(1, 31)],
-    ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"],
-    list("abcdefgh"),
+_LETTERS = ({sign.lower(): place for sign, place in one.letters.items()} for one in reply_words().values())
+_SERIES = [counted(" ".join(map(str, range(31))), -1), *map(counted, _COUNTED.split("|")), *filter(None, _LETTERS)]
+_NUMERAL = regex.compile(
+    r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s+(?=[^\W\d]))"
+    rf"|({'|'.join(sign for one in _SERIES[1:] for sign in one)})(?:[.)\]]\s+|、\s*)(?=\S))",
+    regex.IGNORECASE,
 )
 # What closes an open list and is no answer.
 _AND_SO_ON = regex.compile(rf"(?:{any_of('and_so_on')})\.*…?", regex.IGNORECASE)
@@ -121,10 +125,15 @@ def _cut(shape: str, text: str, language: str) -> list[str]:
     cuts = [hit.span() for hit in _SEPARATOR.finditer(shape)]
     # "a, b and c": only the last piece has a conjunction that joins the list
     last = cuts[-1][1] if cuts else 0
-    weak = numerals(text) or [*cuts, *(hit.span() for hit in _linkers(language).finditer(shape, last))]
-    members = _between_cuts(text, weak)
-    if len(members) >= _MANY and len(weak) > len(cuts) and all(n_words(one) <= _MEMBER_WORDS for one in members[1:-1]):
-        return members
+    # Conjunctions of pairs part members where there are more than enough ("a and b, c and d, e and f"), or where what
+    # follows says "also".
+    goes_on = any(_linkers(language).match(f" {text[end:].lstrip()}", 1) for _, end in cuts)
+    for start, many in ((last, _MANY), (0, _MANY + (not goes_on))):
+        links = (*_BETWEEN_BRACKETS.finditer(text), *_linkers(language).finditer(shape, start))
+        weak = numerals(text) or sorted([*cuts, *(hit.span() for hit in links)])
+        members = _between_cuts(text, weak)
+        if len(members) >= many and weak != cuts and max(map(n_words, members[1:-1])) <= _MEMBER_WORDS:
+            return members
     joined = [hit.span() for hit in _between(language).finditer(shape, last)]
     return _between_cuts(text, cuts + joined[:1] if cuts else joined)
 
@@ -147,10 +156,10 @@ def numerals(text: str) -> list[tuple[int, int]]:
         for hit in hits:
             sign = str(int(hit[1])) if hit[1] else hit[2].lower()
             # The first numeral may have been taken for the mark of the reply's only line.
-            if sign in series[place : place + 1] or (not run and sign == series[1]):
+            if series.get(sign) == place or (not run and series.get(sign) in (-1, 1)):
                 run.append(hit.span())
-                place = series.index(sign) + 1
-        if place >= _MANY:
+                place = series[sign] + 1
+        if max(place, len(run)) >= _MANY:
             return run
     return []
 

@@ -1,4 +1,4 @@
 // On the page for nobody: what whoever left was given to do goes from the device.
 import { forget } from "./store.js";
 
-forget();
+forget(new URLSearchParams(location.search).get("left"));

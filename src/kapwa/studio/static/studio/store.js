@@ -7,13 +7,15 @@ export function here() {
   return found ? decodeURIComponent(found.slice("kapwa_here=".length)) : "";
 }
 
-// Takes the tasks of whoever was here off the device; what they filled in stays until they come in again.
-export async function forget() {
+// Takes the tasks of whoever was here off the device; what they filled in stays until they come in again,
+// and goes with whoever withdrew (`gone`).
+export async function forget(gone) {
   if (here() || !indexedDB.databases) return;
   for (const { name } of await indexedDB.databases()) {
     if (!name.startsWith("kapwa ")) continue;
     const database = await openDB(name);
     await database.clear("batches");
+    if (gone && name.endsWith(` ${gone}`)) await database.clear("records");
     database.close();
   }
 }
