@@ -236,9 +236,7 @@ class ReplyWords(Part):
     hedge: Pattern = Field(default="", description="'Maybe', 'probably'.")
     correction: Pattern = Field(default="", description="Takes an earlier answer back: 'no, wait'.")
     mistake: Pattern = Field(default="", description="Takes it back in a remark of its own: 'that is wrong,'.")
-    yes: Pattern = Field(
-        default="", description="Says of the option before it that it is the answer: 'correct', 'yes'."
-    )
+    yes: Pattern = Field(default="", description="Says that the option before it is the answer: 'yes'.")
     conclusion: Pattern = Field(default="", description="Opens a conclusion: 'therefore'.")
     contrast: Pattern = Field(default="", description="Stands before what holds elsewhere: 'in contrast', 'whereas'.")
     connector: Pattern = Field(default="", description="Follows a letter that is an option, not a word: 'A because'.")
