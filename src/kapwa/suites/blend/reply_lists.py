@@ -42,9 +42,7 @@ _COUNTED = (
     "i ii iii iv v vi vii viii ix x|a b c d e f g h|一 二 三 四 五 六|፩ ፪ ፫ ፬ ፭ ፮|일 이 삼 사 오 육|الف ب پ ت ث ج"
 )
 _LETTERS = ({sign.lower(): place for sign, place in one.letters.items()} for one in reply_words().values())
-_ROWS = (
-    {sign: place for place, slot in enumerate(row.split()) for sign in slot.split("/")} for row in _COUNTED.split("|")
-)
+_ROWS = ({sign: place for place, sign in enumerate(row.split())} for row in _COUNTED.split("|"))
 _SERIES = [{str(number): number - 1 for number in range(31)}, *_ROWS, *filter(None, _LETTERS)]
 _NUMERAL = regex.compile(
     r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s+(?=[^\W\d]))"
