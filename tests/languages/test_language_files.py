@@ -1,11 +1,13 @@
 """Files of languages: those that ship are sound, and a check names every planted fault with its row and a remedy."""
 
 import json
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from kapwa import registry
 from kapwa.cli.main import app
 from kapwa.datasets.language_files import check_language, failed_examples, review_page
 from kapwa.errors import DataError, UsageError
@@ -217,3 +219,12 @@ def test_the_verbs_list_show_and_check(tmp_path: Path) -> None:
 def test_an_example_is_tried_by_the_rules_of_its_language() -> None:
     examples = Examples.model_validate({"same": "colours = color\ncolour = colander"})
     assert [line for _, line, _ in failed_examples(language_for("en"), examples)] == ["colour = colander"]
+
+
+@pytest.mark.parametrize("stale", [(), ("en",)])
+def test_a_file_that_ships_goes_before_an_entry_point(stale: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before this, each language was an entry point: an environment may still list those, and they lead nowhere."""
+    points = {code: EntryPoint(code, "kapwa.languages.english:language", "kapwa.languages") for code in stale}
+    monkeypatch.setattr(registry, "installed", lambda group: points)
+    assert registry.load("languages", "en").name == "English"
+    assert set(registry.available("languages")) == {path.stem for path in DATA.glob("*.yaml")}
