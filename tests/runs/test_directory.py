@@ -55,7 +55,17 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
     assert run.answers.columns == ["item_id", "variant", "kind", "text"]
     assert run.items["item_id"].to_list()[:2] == ["000", "001"]
     assert run.floors.columns[:6] == ["metric", "variant", "name", "value", "kind", "note"]
-    tests = ["low", "high", "difference", "p_value", "relative", "relative_low", "relative_high"]
+    tests = [
+        "low",
+        "high",
+        "difference",
+        "p_value",
+        "relative",
+        "relative_low",
+        "relative_high",
+        "difference_low",
+        "difference_high",
+    ]
     assert run.floors.columns[6:] == tests
     assert run.comparisons.select("a", "b").unique().rows() == [("full", "partial")]
     assert run.table("scores") is run.scores
