@@ -72,10 +72,11 @@ def _matcher(language: str) -> Matcher:
 def _signs(group: Group, language: str) -> _Signs:
     matcher = _matcher(language)
     prepared = [matcher.prepare(text) for text in group.texts.values()]
+    ignored = matcher.language.folded_function_words
     said = []
     for one in prepared:
         # Articles and the like do not count, but where nothing else is said.
-        full = [keys for token, keys in zip(one.tokens, one.keys, strict=True) if token not in matcher.language.hollow]
+        full = [keys for token, keys in zip(one.tokens, one.keys, strict=True) if token not in ignored]
         said.append(full or list(one.keys))
     return _Signs(
         # Letters and digits in the language's spelling, without case, accents, spaces and punctuation.
