@@ -127,7 +127,7 @@ def watched(moment: tuple[str, int] | None, seconds: float) -> None:
         (place / COUNTED).write_text(json.dumps(counts), encoding="utf-8")
         leave(code)
 
-    ReplayModel.generate = noted  # type: ignore[method-assign, assignment]
+    ReplayModel.generate = noted  # type: ignore[method-assign]
     wrap(AnswerStore, "commit", "a commit")
     for name in CALLS:
         wrap(os, name, name)

@@ -26,7 +26,7 @@ from served_tools import stub  # noqa: E402, F401 - a fixture
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes there")]
 RAY = ("--engine", "ray", "--address", "local")
 BEGIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
-PATIENCE = 180.0
+PATIENCE = 400.0
 
 
 @pytest.fixture
