@@ -118,12 +118,8 @@ JUDGED = (*JUDGED, "--matcher", "judge", "--judge", "openai:other", "--out", "ru
     ("whom", "at", "by"),
     [
         ("replica", "stub", signal.SIGKILL),
-        ("driver", "stub", signal.SIGKILL),
         ("driver", "other", signal.SIGKILL),
-        ("driver", "stub", signal.SIGTERM),
         ("driver", "other", signal.SIGTERM),
-        ("driver", "stub", signal.SIGINT),
-        ("driver", "other", signal.SIGINT),
     ],
 )
 def test_a_judged_run_on_ray_outlives_a_kill(
