@@ -61,8 +61,8 @@ VERBS = [
     Verb(f"{SCORE} {JUDGED}", "killed", "killed/judge-answers.sqlite"),
     Verb("build mcq --data blend --judge openai:stub -o new", "new", "new.answers.sqlite"),
     Verb("build mcq --data blend -o new", "new", whole=True),
-    Verb("import lm-eval --format lm-eval --out killed", "killed"),
-    Verb("import inspect --format inspect --out killed", "killed", whole=True),
+    Verb("import lm-eval --format lm-eval -o killed", "killed"),
+    Verb("import inspect --format inspect -o killed", "killed", whole=True),
     *[Verb(f"export kalahi-open --format {form} -o out", "out") for form in ("csv", "lm-eval", "inspect")],
     Verb("export kalahi-open --format eee -o out --organization us", "out"),
     Verb("analyze eecc --responses texts --permutations 19 --workers 1 --out killed", "killed"),
@@ -127,7 +127,7 @@ def watched(moment: tuple[str, int] | None, seconds: float) -> None:
         (place / COUNTED).write_text(json.dumps(counts), encoding="utf-8")
         leave(code)
 
-    ReplayModel.generate = noted  # type: ignore[method-assign, assignment]
+    ReplayModel.generate = noted  # type: ignore[method-assign]
     wrap(AnswerStore, "commit", "a commit")
     for name in CALLS:
         wrap(os, name, name)

@@ -26,7 +26,7 @@ from served_tools import stub  # noqa: E402, F401 - a fixture
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes there")]
 RAY = ("--engine", "ray", "--address", "local")
 BEGIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
-PATIENCE = 180.0
+PATIENCE = 400.0
 
 
 @pytest.fixture
@@ -118,12 +118,8 @@ JUDGED = (*JUDGED, "--matcher", "judge", "--judge", "openai:other", "--out", "ru
     ("whom", "at", "by"),
     [
         ("replica", "stub", signal.SIGKILL),
-        ("driver", "stub", signal.SIGKILL),
         ("driver", "other", signal.SIGKILL),
-        ("driver", "stub", signal.SIGTERM),
         ("driver", "other", signal.SIGTERM),
-        ("driver", "stub", signal.SIGINT),
-        ("driver", "other", signal.SIGINT),
     ],
 )
 def test_a_judged_run_on_ray_outlives_a_kill(
