@@ -22,8 +22,8 @@ def test_a_clock_that_steps_back_a_day_loses_and_reorders_nothing(
 ) -> None:
     from django.utils import timezone
 
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event
 
     class Yesterday(datetime):

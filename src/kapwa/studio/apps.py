@@ -11,5 +11,12 @@ class StudioConfig(AppConfig):
     name = "kapwa.studio"
 
     def ready(self) -> None:
-        """Put the desks in their list."""
-        from kapwa.studio import answering, rating  # noqa: F401
+        """Fill the lists of forms, desks and kinds of events."""
+        import kapwa.studio.core.events
+        import kapwa.studio.prompts.events
+        import kapwa.studio.questions.answer_events
+        import kapwa.studio.questions.answering
+        import kapwa.studio.questions.events
+        import kapwa.studio.ratings.desks
+        import kapwa.studio.ratings.events
+        import kapwa.studio.situations.events  # noqa: F401

@@ -12,14 +12,14 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio import consent, erasure, withdrawals
-from kapwa.studio.events import differences, rebuild, writing
-from kapwa.studio.importing import add_prompts
-from kapwa.studio.languages import checked_tag
-from kapwa.studio.models import Event, Project
-from kapwa.studio.people import invite
+from kapwa.studio.core import consent, erasure, withdrawals
+from kapwa.studio.core.languages import checked_tag
+from kapwa.studio.core.log import differences, rebuild, writing
+from kapwa.studio.core.members import invite
+from kapwa.studio.core.tables import Event, Project
+from kapwa.studio.core.withdrawals import undone
+from kapwa.studio.questions.importing import add_prompts
 from kapwa.studio.settings import ADDRESS_NAME
-from kapwa.studio.withdrawals import undone
 
 # What a project makes: situations, everyday questions, or prompts across cultures.
 FORMS = ("kalahi", "blend", "eecc")
