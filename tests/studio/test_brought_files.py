@@ -180,8 +180,7 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
 
 
 def test_while_a_large_file_is_read_others_write(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.core import intake
-    from kapwa.studio.core import log
+    from kapwa.studio.core import intake, log
 
     book = filled(fetched(answerer, "work/food/table/"), lambda sheet, column: sheet.append([None] * 3))
     read, free = intake.read_sheet, []

@@ -94,14 +94,11 @@ def test_every_upload_passes_the_one_gate() -> None:
 
 
 def test_questions_and_prompts_are_read_before_others_wait(askers: dict[str, Someone], monkeypatch: Any) -> None:
-    from kapwa.studio.core import gate
-    from kapwa.studio.core import log
+    from kapwa.studio.core import gate, log
 
     free = []
     read = gate.read_parts
-    monkeypatch.setattr(
-        gate, "read_parts", lambda *given: (free.append(not log._WRITER._is_owned()), read(*given))[1]
-    )
+    monkeypatch.setattr(gate, "read_parts", lambda *given: (free.append(not log._WRITER._is_owned()), read(*given))[1])
     sent = SimpleUploadedFile("t.csv", b"id,topic,english\nx3,Food,What?\n")
     askers["minji"].post("questions/import/", {"table": sent})
     assert free == [True]

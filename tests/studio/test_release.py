@@ -165,38 +165,6 @@ def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Pat
     assert described["citeAs"].startswith("Contributors of Baryo")
 
 
-def test_a_release_of_an_earlier_database_opens_after_a_migration(studio: Path, tmp_path: Path) -> None:
-    from django.db import connection
-    from django.db.migrations.executor import MigrationExecutor
-
-    from kapwa.studio import commands
-    from kapwa.studio.core.freeze import freeze
-
-    MigrationExecutor(connection).migrate([("studio", "0001_studio")])
-    old = MigrationExecutor(connection).loader.project_state([("studio", "0001_studio")]).apps
-    project = old.get_model("studio", "Project").objects.create(slug="luma", title="Luma", culture="F", language="fil")
-    own = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
-    release = {"version": "1.0.0", "date": "2026-01-31", "items": {own: 1}, "authors": ["a"]}
-    release["card"] = {
-        **{
-            "culture": "F",
-            "language": "fil",
-            "title": "Luma",
-            "licence": "CC-BY-4.0",
-            "collected": "c",
-            "consent": "c",
-        },
-        **{"reviewed_by_native_speakers": True, "limits": ["l"], "version": "1.0.0"},
-    }
-    events = [(own, "situation.drafted", {"changes": a_situation("Liza"), "number": 1})]
-    events += [("3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e60", "release.frozen", release)]
-    for uuid, kind, body in events:
-        old.get_model("studio", "Event").objects.create(uuid=uuid, project=project, kind=kind, actor="a", body=body)
-    commands.prepare()
-    now = commands.find_project("luma")
-    assert freeze(now, "1.0.0", tmp_path).rows == 1
-
-
 def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
     project: Any, people: dict[str, Someone], monkeypatch: pytest.MonkeyPatch
 ) -> None:

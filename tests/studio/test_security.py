@@ -465,12 +465,12 @@ def test_what_was_typed_is_shown_where_it_was_refused_however_short_without_the_
 
 
 def test_nothing_is_told_of_errors_inside(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
-    from kapwa.studio.core.views import member
+    from kapwa.studio.situations.views import overview
 
     def fault(*_: Any) -> None:
         raise RuntimeError("secret inside")
 
-    monkeypatch.setattr(member, "coverage", fault)
+    monkeypatch.setattr(overview, "coverage", fault)
     people["ana"].client.raise_request_exception = False
     answer = people["ana"].client.get("/p/baryo/")
     assert answer.status_code == 500

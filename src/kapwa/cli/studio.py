@@ -11,7 +11,7 @@ import typer
 from kapwa.cli import options as opt
 from kapwa.cli.options import option, parse_list
 from kapwa.cli.output import check_place, note, show, show_table
-from kapwa.errors import UsageError, raise_first
+from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -276,23 +276,9 @@ def import_(
             note("Without its secret, decisions on answers, the private share and people's own score are made anew.")
         return
     project = commands.find_project(name)
-    if project.form == "blend":
-        from kapwa.studio.questions.importing import import_questions
+    from kapwa.studio.core.forms import form_of
 
-        taken = import_questions(project, data)
-        raise_first(taken.problems)
-        note(f"{taken.questions} new questions, {taken.wordings} new wordings. Two people must agree to each.")
-        return
-    if project.form == "eecc":
-        from kapwa.studio.prompts.importing import import_prompts
-
-        count = import_prompts(project, data)
-        note(f"{count} new. Two people must agree to each template and identity.")
-        return
-    from kapwa.studio.situations.importing import import_situations
-
-    count = import_situations(project, data)
-    note(f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser.")
+    note(form_of(project).take_in(project, data))
 
 
 @app.command("import-work")

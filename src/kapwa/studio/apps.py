@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -12,11 +14,6 @@ class StudioConfig(AppConfig):
 
     def ready(self) -> None:
         """Fill the lists of forms, desks and kinds of events."""
-        import kapwa.studio.core.events
-        import kapwa.studio.prompts.events
-        import kapwa.studio.questions.answer_events
-        import kapwa.studio.questions.answering
-        import kapwa.studio.questions.events
-        import kapwa.studio.ratings.desks
-        import kapwa.studio.ratings.events
-        import kapwa.studio.situations.events  # noqa: F401
+        forms = ("situations.form", "questions.form", "prompts.form")
+        for module in ("core.events", *forms, "ratings.events", "ratings.desks"):
+            import_module(f"kapwa.studio.{module}")

@@ -39,7 +39,7 @@ def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]
     members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
     told = [one.person.demographics for one in members if one.person is not None]
     groups = {name: anonymous(one.get(name, "") for one in told) for name in DEMOGRAPHICS}
-    earlier = [release.facts.get("people", {}) for release in Release.objects.filter(project=project)]
+    earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
     held = [name for name, now in groups.items() if any(_tells_apart(past.get(name, {}), now) for past in earlier)]
     return {
         "did": [[one["kind"], one["times"], one["people"]] for one in did],
@@ -92,11 +92,11 @@ def datasheet(release: Release, folder: Path, mechanism: str) -> str:
     sheet.tell("collection.direct", "People wrote, agreed and answered themselves.", source, settled=True)
     sheet.tell("collection.mechanism", mechanism, source)
     sheet.tell("collection.time", f"Frozen on {release.date}.", source)
-    sheet.table("collection.workers", ["what people did", "times", "people"], known.get("did", ()))
+    sheet.table("collection.workers", ["what people did", "times", "people"], known["did"])
     for name, groups in known["people"].items():
         label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
         sheet.table("collection.workers", [label, "people"], groups.items())
-    for name in known.get("held", ()):
+    for name in known["held"]:
         text = f"{name.replace('_', ' ')}: left out: beside an earlier release it would tell of fewer than {FEWEST}."
         sheet.tell("collection.workers", text, source)
     return render(sheet)

@@ -14,11 +14,11 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection
 
+from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import KINDS
 from kapwa.studio.core.log import hold, rebuild
 from kapwa.studio.core.release import LIMITS
 from kapwa.studio.core.tables import Event, Lease, Membership, Project, TracesDue
-from kapwa.studio.forms import form_of
 
 # What stays of an emptied body: numbers are given once.
 _KEPT = ("number", "round")
@@ -156,7 +156,7 @@ def _topics_of(author: str, events: Iterable[Event]) -> dict[str, str]:
 def _empty_settings(project: Project, author: str, events: Iterable[Event]) -> None:
     """Empty the settings that ``author`` wrote last; cards of releases say what they do where nobody wrote any."""
     last: dict[str, str] = {}
-    plain = {"collected": form_of(project).collected, "limits": [LIMITS]}
+    plain = {"collected": release_of(project).collected, "limits": [LIMITS]}
     for event in events:
         if event.kind == "project.changed":
             last |= dict.fromkeys(event.body["names"], event.actor)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import Event, InterfaceText, Topic
+from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic
 
 
 @kind("member.invited", stays=True)
@@ -77,3 +78,10 @@ def _put(event: Event, **state: object) -> None:
     named = {name: event.body[name] for name in ("language", "source")}
     InterfaceText.objects.filter(project_id=event.project_id, **named).delete()
     InterfaceText.objects.create(**common(event), **named, texts=event.body["texts"], **state)
+
+
+@kind("release.frozen", stays=True)
+def release_frozen(event: Event, *, live: bool) -> None:
+    """Body: what a release has: version, date, items (revisions), card, authors, facts, private share, digests."""
+    release = Release.objects.create(**common(event), **event.body)
+    release_of(event.project).mark_frozen(release)

@@ -20,13 +20,12 @@ from kapwa.errors import DataError, UsageError
 from kapwa.files import replacing
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import MANIFEST, release_files
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import rebuild, writing
 from kapwa.studio.core.members import hashed, new_code
 from kapwa.studio.core.tables import ConsentText, Event, Invitation, Membership, Person, Project, Release
-from kapwa.studio.forms import form_of
-from kapwa.studio.situations.events import unrevealed
 
 _ABOUT = "archive.json"
 # Far more than a project of any size needs; an archive that unpacks to more would fill the memory.
@@ -58,7 +57,7 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
     (about,) = rows["project"]
     salt = about.pop("salt")
     if not whole:
-        hidden = unrevealed(project)
+        hidden = form_of(project).hidden(project)
         rows["events"] = [row for row in rows["events"] if str(row["uuid"]) not in hidden]
         rows["invitations"] = rows["people"] = []
         # What their words may be used for stays with the words; no name is beside who answered what.

@@ -28,11 +28,11 @@ from kapwa.files import digest, filling
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.describe import Tables, as_markdown, croissant, datasheet, languages_of, log_facts, readme
+from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import hold, record, writing
 from kapwa.studio.core.release import LIMITS, Published, ReleaseForm, is_private, public_salt
 from kapwa.studio.core.tables import Event, Membership, Project, Release
-from kapwa.studio.forms import form_of
 from kapwa.suites.eecc.form import MANY_LANGUAGES
 from kapwa.suites.folders.adding import check_folder
 from kapwa.tables_io import csv_text
@@ -132,7 +132,7 @@ def _checked_date(date: str | None) -> str:
 
 def plan_release(project: Project) -> Plan:
     """Return what a release of ``project`` made now would be."""
-    form, unwilling = form_of(project), unwilling_authors(project)
+    form, unwilling = release_of(project), unwilling_authors(project)
     items, accepted = form.items(unwilling), form.items(())
     authors = form.authors(items) - unwilling
     facts = form.facts(items) | log_facts(project, items, unwilling)
@@ -152,7 +152,7 @@ def plan_release(project: Project) -> Plan:
 
 def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
     """Raise UsageError where a release cannot be made, or ``version`` is too small a step."""
-    form = form_of(plan.release.project)
+    form = release_of(plan.release.project)
     if not plan.release.items:
         if plan.held:
             message = _("Nobody whose words are in what is accepted agreed to their publication.")
@@ -182,7 +182,7 @@ def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
     if before is None:
         return "first", _("it is the first")
     keys = release.digests["items"]
-    known = before.digests.get("items") or form.keys(form.published(before.items, before.facts))
+    known = before.digests["items"]
     gone = before.items.keys() - release.items.keys()
     new = release.items.keys() - before.items.keys()
     changed = [pk for pk in release.items if pk not in new and keys.get(pk) != known.get(pk)]
@@ -235,11 +235,10 @@ def canary(project: Project, version: str) -> str:
 
 def release_files(project: Project, release: Release, *, private: bool = False) -> dict[str, bytes]:
     """Return the files of a release, or of its private part, by name; raise RefusedError where something is removed."""
-    form = form_of(project)
+    form = release_of(project)
     form.culture = release.card["culture"]
     found = form.published(release.items, release.facts)
-    known = release.digests.get("tables", "")  # releases of earlier studios have none
-    if release.items.keys() - {one.item for one in found} or (known and known != _held(_tables(found))):
+    if release.items.keys() - {one.item for one in found} or release.digests["tables"] != _held(_tables(found)):
         message = _("Something that %(version)s held was removed, so it cannot be written again.")
         raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
     found = [one for one in found if not one.drawn or is_private(project, one.drawn, release.private) == private]
@@ -265,12 +264,11 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
     if left:
         files[withdrawals.NAME] = _json_lines(left)
-    if release.facts:  # releases of the first studios have none
-        files["croissant.json"] = croissant(release, card, about, tables, _hashes(encoded)).encode()
-        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-            for name, content in files.items():
-                (Path(place) / name).write_bytes(content)
-            files["DATASHEET.md"] = datasheet(release, Path(place), form.mechanism).encode()
+    files["croissant.json"] = croissant(release, card, about, tables, _hashes(encoded)).encode()
+    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+        for name, content in files.items():
+            (Path(place) / name).write_bytes(content)
+        files["DATASHEET.md"] = datasheet(release, Path(place), form.mechanism).encode()
     manifest = {
         "name": project.slug,
         "version": release.version,

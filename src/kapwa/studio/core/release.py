@@ -75,6 +75,9 @@ class ReleaseForm:
         """Return what :meth:`published` needs to know besides the items, as it is now."""
         return {}
 
+    def mark_frozen(self, release: Release) -> None:
+        """Note in the items of a new release that they are in it."""
+
     def withdrawn(self, release: Release) -> set[str]:
         """Return the hashes of items that a release before had, and that their authors withdrew since."""
         befores = Release.objects.filter(project=self.project, seq__lt=release.seq)

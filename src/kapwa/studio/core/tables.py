@@ -228,5 +228,5 @@ class Release(Current):
     facts = models.JSONField(default=dict)
     # The share of situations that are kept out of what is published.
     private = models.FloatField(default=0)
-    # Hashes of the tables, and of what must stay the same of each item; earlier studios kept none.
+    # Hashes of the tables, and of what must stay the same of each item.
     digests = models.JSONField(default=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuids
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.gate import TABLES, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -42,6 +44,13 @@ _COLUMNS = {
         ("template", gettext_lazy("Prompt")),
     ),
 }
+
+
+def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+    """Show how many concepts, identities and templates there are, and how many of them wait for the visitor."""
+    kinds = waiting_prompts(visit)
+    waits = bool(work) or any(mine for *_rest, mine in kinds)
+    return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
 
 
 @page("prompts/", read=AGREERS)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from kapwa.languages.fallback import language_for
 from kapwa.studio.core.assigning import Done, assign, waiting
 from kapwa.studio.core.desks import DESKS, Field, FieldError, Option, Shown, Task, Work
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.roles import ANSWERER
 from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.questions.events import PROMPT, askable, was_agreed
@@ -37,7 +38,7 @@ class AnsweringDesk:
 
     def offered(self, project: Project) -> bool:
         """Whether the project collects answers."""
-        return bool(project.form == "blend")
+        return form_of(project).answered
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""

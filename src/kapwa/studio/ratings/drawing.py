@@ -17,6 +17,7 @@ from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, ModelAnswer
 from kapwa.records import Item
 from kapwa.runs.answers import answers_of, items_of
 from kapwa.runs.directory import Run
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import hold, record, writing
 from kapwa.studio.core.tables import Project
 from kapwa.studio.ratings.events import drawn_item, mark_of
@@ -105,8 +106,7 @@ def _situations(project: Project) -> _Found:
 
 
 def _options(project: Project, data: str | Path, **chosen: Any) -> _Found:
-    task = "blend/mcq" if project.form == "blend" else "kalahi/mc"
-    items = load_task(task, data=str(data), **chosen).items()
+    items = load_task(form_of(project).options_task, data=str(data), **chosen).items()
     return [(item, drawn_item(item, options_of(item))) for item in one_variant(one_culture(items))]
 
 

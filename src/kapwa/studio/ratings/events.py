@@ -54,7 +54,7 @@ def _of_situation(project: Project, one: Mapping[str, Any]) -> dict[str, Any] | 
     if revision is None or mark_of(project, revision.fields) != one["mark"]:
         return None
     situation = Situation.objects.get(id=one["situation"])
-    item = as_item(revision.fields, situation.id, situation.cluster, one.get("culture", project.culture))
+    item = as_item(revision.fields, situation.id, situation.cluster, one["culture"])
     return {**drawn_item(item, options_of(item)), "situation": situation.id, "mark": one["mark"]}
 
 

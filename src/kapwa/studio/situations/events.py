@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop as _n
 
 from kapwa.people.agreement import has_majority
 from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import Event, Project, Release
+from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.fields import Fields, changed, words
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
@@ -193,15 +193,3 @@ def situation_asked(event: Event, *, live: bool) -> None:
     situation = _situation(event)
     situation.model_seen = [*situation.model_seen, event.body]
     situation.save()
-
-
-@kind("release.frozen", stays=True)
-def release_frozen(event: Event, *, live: bool) -> None:
-    """Body: ``version``, ``date``, ``items`` (revisions), ``card``, ``authors``, ``facts``, ``private``; ``digests``.
-
-    Those of earlier studios have no ``digests``, and some no ``facts``.
-    """
-    Release.objects.create(**common(event), **event.body)
-    frozen = Situation.objects.filter(project_id=event.project_id, id__in=event.body["items"])
-    frozen.update(frozen_in=event.body["version"])
-    frozen.filter(state=ACCEPTED).update(state=FROZEN)

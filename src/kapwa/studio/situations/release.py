@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from kapwa.studio.core.release import Items, Published, ReleaseForm, item_id
+from kapwa.studio.core.tables import Release
 from kapwa.studio.situations.events import ACCEPTED, FROZEN
 from kapwa.studio.situations.fields import as_row
 from kapwa.studio.situations.tables import Elicited, Revision, Situation
@@ -56,6 +57,12 @@ class SituationRelease(ReleaseForm):
                 clusters.add(cluster)
                 found.append(Published(one.id, own, items[one.id], cluster, {self.files[0]: [row]}))
         return found
+
+    def mark_frozen(self, release: Release) -> None:
+        """Set the state of the accepted ones to frozen."""
+        frozen = Situation.objects.filter(project=self.project, id__in=release.items)
+        frozen.update(frozen_in=release.version)
+        frozen.filter(state=ACCEPTED).update(state=FROZEN)
 
 
 def first_number(situation: Situation) -> int:

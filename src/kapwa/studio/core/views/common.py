@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.desks import offered
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import record
 from kapwa.studio.core.members import names, waiting_back
 from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
@@ -34,7 +35,8 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "reviews": visit.may(REVIEWERS),
         "moderates": visit.may(MODERATORS),
         "translates": visit.may(TRANSLATORS),
-        "merges": visit.may(MERGERS) and visit.project.form == "blend",
+        "form": form_of(visit.project),
+        "merges": visit.may(MERGERS),
         "interprets": visit.may(INTERPRETERS),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),

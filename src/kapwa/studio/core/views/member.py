@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth import login, logout
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -16,54 +14,24 @@ from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.intake import token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
-from kapwa.studio.core.roles import AGREERS, COORDINATORS, EVERYONE, MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, agreed, page
 from kapwa.studio.core.tables import Event, Person, TracesDue
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show
-from kapwa.studio.core.views.desk import waiting as waiting_work
-from kapwa.studio.prompts.views import waiting_prompts
-from kapwa.studio.questions.views.questions import steps
-from kapwa.studio.situations.checks import longest_trick, usual_place
-from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
-from kapwa.studio.situations.tables import Situation, Vote
-from kapwa.studio.situations.views.overview import agreement, coverage
+from kapwa.studio.core.views.desk import waiting
 
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
-    project, own = visit.project, visit.member.author
-    work = [(desk, left) for desk, left in waiting_work(visit.member) if left]
-    if project.form == "eecc":
-        kinds = waiting_prompts(visit)
-        waits = bool(work) or any(mine for *_rest, mine in kinds)
-        return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
-    if project.form == "blend":
-        return show(request, visit, "home_everyday", work=work, **steps(visit))
-    situations = list(Situation.objects.filter(project=project).order_by("number"))
-    by_state = {state: [one for one in situations if one.state == state] for state in STATES}
-    voted = set(Vote.objects.filter(project=project, author=own).values_list("situation", "round"))
-    unseen = [one for one in by_state[IN_REVIEW] if own not in one.authors and (one.id, one.round) not in voted]
-    waiting = {
-        "vote": [one for one in unseen if visit.may(REVIEWERS) and not one.revealed],
-        "finish": [one for one in by_state[DRAFT] if visit.may(WRITERS) and one.author == own],
-        "discuss": [one for one in by_state[IN_REVIEW] if visit.may(READERS) and one.revealed],
-        "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
-    }
-    context: dict[str, Any] = {
-        "counts": [(state, len(found)) for state, found in by_state.items()],
-        "coverage": coverage(project, situations),
-        "trick": longest_trick(one.fields for one in situations),
-        "place": usual_place(one.fields for one in situations),
-        "total": len(situations),
-        "agreement": agreement(project) if visit.may(MODERATORS) else [],
-    }
-    return show(request, visit, "home", waiting=waiting, work=work, **context)
+    work = [(desk, left) for desk, left in waiting(visit.member) if left]
+    return form_of(visit.project).home(request, visit, work)
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core.exchange import export_project
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
 from kapwa.studio.core.languages import checked_tag, known, language
 from kapwa.studio.core.members import ask_back, invite
@@ -25,8 +26,6 @@ from kapwa.studio.core.tables import Event, Membership, Release
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
 from kapwa.studio.prompts.checks import checked_attribute
-from kapwa.studio.situations.tables import Situation
-from kapwa.studio.situations.views.elicit import questions_of
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -78,7 +77,7 @@ def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
 @page("settings/", read=COORDINATORS, write=COORDINATORS)
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change what the project says of itself, its languages, its quorum, and its consent text."""
-    project = visit.project
+    project, questionnaire = visit.project, form_of(visit.project).questionnaire
     if request.method == "POST":
         before, changed = _settings_of(project), []
         if request.POST.get("action") == "consent":
@@ -88,8 +87,8 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             texts.publish(project, given)
             changed = ["consent"]
         elif request.POST.get("action") == "questions":
-            asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questions_of(project)}
-            ours = {one.key: one.text for one in questions_of(project, ours=True)}  # stay in each reader's language
+            asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questionnaire(project)}
+            ours = {one.key: one.text for one in questionnaire(project, ours=True)}  # stay in each reader's language
             project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
         else:
             for name in ("title", "culture", "licence", "contact"):
@@ -111,7 +110,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         return redirect("settings", project=project.slug)
     now = {one.language: one.text for one in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
-    return show(request, visit, "settings", consents=consents, known=known(), questions=questions_of(project))
+    return show(request, visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
 
 
 def _settings_of(project: Any) -> dict[str, Any]:
@@ -162,6 +161,6 @@ def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show who did what, newest first; texts are on the pages of what they belong to."""
     found = Event.objects.filter(project=visit.project).order_by("-seq")
     shown = Paginator(found, _SHOWN).get_page(request.GET.get("page"))
-    numbers = dict(Situation.objects.filter(project=visit.project).values_list("id", "number"))
+    numbers = form_of(visit.project).numbers(visit.project)
     rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
     return show(request, visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)

@@ -1,4 +1,4 @@
-"""What situations come of: topics, from above or from sessions, and what people tell when the questionnaire asks."""
+"""Topics of situations and questions, from above or from sessions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import csv
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import record
 from kapwa.studio.core.roles import EVERYONE, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, show, whole
-from kapwa.studio.situations.tables import Situation
-from kapwa.studio.situations.views.overview import coverage
 
 
 @page("topics/", read=EVERYONE, write=WRITERS)
@@ -22,10 +21,8 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List topics with their coverage; add one, or many pasted as lines "topic, source". One that is there stays."""
     found = list(Topic.objects.filter(project=visit.project, retired=False))
     if request.method != "POST":
-        # That of everyday questions stands with their list.
-        made = Situation.objects.filter(project=visit.project)
-        every = coverage(visit.project, made) if visit.project.form == "kalahi" else []
-        return show(request, visit, "topics", topics=found, coverage=[one for one in every if one.by == "topic"])
+        coverage = form_of(visit.project).topic_coverage(visit.project)
+        return show(request, visit, "topics", topics=found, coverage=coverage)
     origin, target = request.POST.get("origin"), whole(request.POST.get("target"))
     rows = [(*_cells(line), 0) for line in tidy(request.POST.get("pasted", ""), 100_000).split("\n")]
     rows.append((request.POST.get("name", ""), request.POST.get("source", ""), target))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.gate import QUESTIONS, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
@@ -192,16 +194,18 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
     return rows
 
 
-def steps(visit: Visit) -> dict[str, Any]:
-    """Return how far a project is: questions, wordings and answers by language, and releases."""
+def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+    """Show how far a project is: questions, wordings and answers by language, and releases."""
     rows = progress(visit)
-    return {
+    steps = {
+        "work": work,
         "written": Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count(),
         "languages": rows,
         "waits": any(row["waiting"] for row in rows),
         "releases": Release.objects.filter(project=visit.project).count(),
         "reads": visit.may(QUESTION_READERS),
     }
+    return show(request, visit, "home_everyday", **steps)
 
 
 @page("translate/", read=QUESTION_READERS)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_noop
 
 from kapwa.people.agreement import NAMES, agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
+from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project, Topic
-from kapwa.studio.situations.events import DRAFT, IN_REVIEW
+from kapwa.studio.core.views.common import show
+from kapwa.studio.situations.checks import longest_trick, usual_place
+from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
 
@@ -53,6 +59,12 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
     return found
 
 
+def topic_coverage(project: Project) -> list[Coverage]:
+    """Return how many situations are about each topic."""
+    made = Situation.objects.filter(project=project)
+    return [table for table in coverage(project, made) if table.by == "topic"]
+
+
 def agreement(project: Project) -> list[dict[str, Any]]:
     """Return rows of coefficients over revealed rounds of votes, each with its ``name``; [] before a first."""
     situations = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False)
@@ -67,3 +79,27 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     table = [[votes.get(author) for author in people] for votes in cells.values()]
     rows = agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500)
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN]
+
+
+def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+    """Show situations by their states, those that wait for the visitor, and how far people agree."""
+    project, own = visit.project, visit.member.author
+    situations = list(Situation.objects.filter(project=project).order_by("number"))
+    by_state = {state: [one for one in situations if one.state == state] for state in STATES}
+    voted = set(Vote.objects.filter(project=project, author=own).values_list("situation", "round"))
+    unseen = [one for one in by_state[IN_REVIEW] if own not in one.authors and (one.id, one.round) not in voted]
+    waits = {
+        "vote": [one for one in unseen if visit.may(REVIEWERS) and not one.revealed],
+        "finish": [one for one in by_state[DRAFT] if visit.may(WRITERS) and one.author == own],
+        "discuss": [one for one in by_state[IN_REVIEW] if visit.may(READERS) and one.revealed],
+        "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
+    }
+    context: dict[str, Any] = {
+        "counts": [(state, len(found)) for state, found in by_state.items()],
+        "coverage": coverage(project, situations),
+        "trick": longest_trick(one.fields for one in situations),
+        "place": usual_place(one.fields for one in situations),
+        "total": len(situations),
+        "agreement": agreement(project) if visit.may(MODERATORS) else [],
+    }
+    return show(request, visit, "home", waiting=waits, work=work, **context)
