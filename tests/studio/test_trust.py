@@ -92,7 +92,7 @@ def test_every_act_of_a_coordinator_on_people_is_in_the_log(project: Any, people
 def test_a_backup_from_the_page_names_nobody_and_holds_no_secret(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
     from kapwa.studio.models import Project
 
     people["berto"].post("situations/new/", a_situation("Liza"))
@@ -127,11 +127,11 @@ def test_nothing_withdrawn_comes_back_from_older_archives(project: Any, studio: 
     from django.db import connection
 
     from kapwa.studio import commands
-    from kapwa.studio.events import differences
-    from kapwa.studio.exchange import export_project, import_project
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.kinds import RefusedError
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Person, Project
-    from kapwa.studio.projections import RefusedError
 
     random = Random(22)
     gone: list[str] = []
@@ -210,9 +210,9 @@ def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
     """Where the file beside the database is not known, that of a later release does the same; a damaged one is said."""
     from django.conf import settings
 
-    from kapwa.studio import withdrawals
-    from kapwa.studio.exchange import export_project, import_project
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core import withdrawals
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Event, Membership, Project
 
     for number, name in ((1, "berto"), (2, "carla")):
@@ -242,7 +242,7 @@ def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
 
 def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: dict[str, Someone]) -> None:
     """What watches every test of this folder does: a view of a project that writes has an event for it."""
-    from kapwa.studio.views import member
+    from kapwa.studio.core.views import member
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(member, "act", lambda *_given, **_named: None)
@@ -294,9 +294,9 @@ def test_sync_takes_no_answer_to_a_question_that_nobody_agreed_to(everyday: Any)
 
     from studio_answers import ask, revise
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.intake import take, token_of
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Answer, Membership, Question
-    from kapwa.studio.taking import take, token_of
 
     enter(everyday, "Nari", "answerer")
     member = Membership.objects.get(pseudonym="Nari")
@@ -331,7 +331,7 @@ def test_sync_takes_no_answer_to_a_question_that_nobody_agreed_to(everyday: Any)
 def test_an_archive_of_an_unknown_form_or_with_a_number_too_large_is_refused(
     project: Any, people: dict[str, Someone], tmp_path: Path, changed: dict[str, dict[str, Any]]
 ) -> None:
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
     from kapwa.studio.models import Project
 
     export_project(project, tmp_path / "whole.zip")
@@ -375,8 +375,8 @@ def test_check_compares_the_database_with_an_archive_and_a_release(
     from typer.testing import CliRunner
 
     from kapwa.cli.studio import app
-    from kapwa.studio.exchange import export_project, lacking
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.exchange import export_project, lacking
+    from kapwa.studio.core.freeze import freeze
 
     monkeypatch.setattr("kapwa.studio.settings.configure", lambda *_given, **_named: None)
     monkeypatch.setattr("kapwa.studio.commands.prepare", lambda: None)
