@@ -326,7 +326,7 @@ def measure(
         )
     role = "answerer" if answers else "writer"
     printed = run("invite", "load", "--role", role, "--count", str(clients), *options, cwd=folder)
-    codes = re.findall(r"^\d{4}-\d{4}-\d{4}", printed, re.MULTILINE)
+    codes = re.findall(r"^\d{4}(?:-\d{4}){3}", printed, re.MULTILINE)
     busy, syncing = os.getloadavg()[0], fsync_seconds(folder)
     server, address = serve(folder, *options)
     try:

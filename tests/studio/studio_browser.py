@@ -54,7 +54,7 @@ def browsing() -> Iterator[Any]:
 def invited(folder: Path, project: str, roles: str, count: int = 1) -> list[str]:
     """Codes for so many people, as the command line gives them."""
     table = kapwa("studio", "invite", project, "--role", roles, "--count", str(count), cwd=folder).stdout
-    found = list(dict.fromkeys(re.findall(r"\d{4}-\d{4}-\d{4}", table)))
+    found = list(dict.fromkeys(re.findall(r"\d{4}(?:-\d{4}){3}", table)))
     assert len(found) == count
     return found
 

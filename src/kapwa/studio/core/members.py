@@ -24,19 +24,18 @@ from kapwa.files import filling
 from kapwa.studio.core.roles import ROLES
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode
 
-# 10^12 codes. How many different wrong ones a network may try in ten minutes at any speed: forty people behind one
-# address mistype fewer. Then others are tried slowly, or where none began with the same digits, as that of a phone may
-# that shares its address with whoever guesses. A year of trying finds one of a thousand codes with a chance of 1.4 %
-# (see the threat model).
-DIGITS = 12
-MOST_WRONG = 100
+# 10^16 codes: however fast a server answers and from however many networks somebody guesses, a year finds none (see the
+# threat model), so nobody has to be kept out. Who knows how a code begins could try the rest: after so many wrong ones
+# of the same first digits in ten minutes, a network tries one of those in ten seconds. Others there do not wait.
+DIGITS = 16
+MOST_ALIKE = 5
 _COUNTED = timedelta(minutes=10)
 _SLOWLY = timedelta(seconds=10)
-_PREFIX = 2  # digits
+_PREFIX = 6  # digits
 
 
 def new_code() -> str:
-    """Return a fresh code in three groups of four digits."""
+    """Return a fresh code in groups of four digits."""
     return "-".join(f"{secrets.randbelow(10_000):04}" for _ in range(DIGITS // 4))
 
 
@@ -70,19 +69,17 @@ def _guess(code: str) -> str:
 
 
 def must_wait(address: str, code: str) -> bool:
-    """Whether so many wrong codes came from the network of ``address`` that this one is not looked at now."""
-    now = timezone.now()
-    wrong = WrongCode.objects.filter(network=_network(address), tried__gte=now - _COUNTED)
-    if wrong.count() < MOST_WRONG or not wrong.filter(tried__gt=now - _SLOWLY).exists():
-        return False
-    return wrong.filter(code__startswith=_guess(code)[:16]).exists()
+    """Whether so many wrong codes that begin like ``code`` came from its network that it is not looked at now."""
+    now, begin = timezone.now(), _guess(code)[:16]
+    alike = WrongCode.objects.filter(network=_network(address), code__range=(begin, f"{begin}g"))  # hexadecimal
+    alike = alike.filter(tried__gte=now - _COUNTED)
+    return alike.count() >= MOST_ALIKE and alike.filter(tried__gt=now - _SLOWLY).exists()
 
 
 def count_wrong(address: str, code: str) -> None:
-    """Remember a wrong code, once; no guess is one of too few digits, nor that of an invitation that is used up."""
+    """Remember a wrong code, once."""
     WrongCode.objects.filter(tried__lt=timezone.now() - _COUNTED).delete()
-    if len(digits_of(code)) == DIGITS and not Invitation.objects.filter(code=hashed(code)).exists():
-        WrongCode.objects.get_or_create(network=_network(address), code=_guess(code))
+    WrongCode.objects.get_or_create(network=_network(address), code=_guess(code))
 
 
 def checked_roles(roles: list[str]) -> list[str]:

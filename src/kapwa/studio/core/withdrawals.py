@@ -18,6 +18,7 @@ from django.utils import timezone
 from kapwa.errors import DataError
 from kapwa.files import replacing
 from kapwa.studio.core.erasure import erase_author, forget
+from kapwa.studio.core.log import record
 from kapwa.studio.core.tables import Event, Membership, Project, TracesDue
 
 NAME = "withdrawals.jsonl"
@@ -86,6 +87,7 @@ def redo(project: Project, withdrawn: Mapping[str, str]) -> int:
         if depth == CONTRIBUTIONS:
             erase_author(project, member.author)
             project.refresh_from_db()
+        record(project, LEFT, {"depth": depth, "who": mark(member.author)}, actor="")  # so that releases tell it, too
         member.left = member.left or timezone.now()
         forget(member)
     if found:
