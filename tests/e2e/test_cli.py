@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -242,9 +241,9 @@ def test_start_up_imports_nothing_heavy() -> None:
 
 
 def test_the_list_of_verbs_says_of_each_what_its_own_help_does(cli: Run) -> None:
-    listed = cli("--help", COLUMNS="120").stdout
+    listed = " ".join(cli("--help").stdout.split())
     for name, verb in VERBS.items():
-        assert re.search(rf"^  {re.escape(name)} +{re.escape(verb.line)}$", listed, re.MULTILINE), name
+        assert f" {name} {verb.line}" in listed, name
         helped = " ".join((loaded(name).help or "").split())
         assert helped.startswith(verb.line.rstrip(".")), name
 
