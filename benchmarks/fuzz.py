@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import scipy.stats  # noqa: F401 - what takes longest to load and starts no thread that a fork would lose
 import typer
 
 import kapwa
@@ -87,8 +88,8 @@ class Ended(NamedTuple):
         return f"{self.memory / 1e6:.0f} MB" if self.memory > BYTES else ""
 
 
-def run(words: list[str], folder: Path) -> Ended:
-    """Run a command of Kapwa in a fork of this process, in ``folder``."""
+def run(words: list[str], folder: Path, first: Callable[[], None] = lambda: None) -> Ended:
+    """Run a command of Kapwa in a fork of this process, in ``folder``, which does ``first`` before."""
     log = folder / "printed.txt"
     child = os.fork()
     if not child:
@@ -101,6 +102,7 @@ def run(words: list[str], folder: Path) -> Ended:
         sys.argv = ["kapwa", *words]
         code = 1
         try:
+            first()
             main.run()
             code = 0
         except SystemExit as stop:
@@ -483,6 +485,7 @@ TRIED: list[tuple[list[str], str]] = [
     (["survey.csv"], "values check survey.csv"),
     (["team/answers.sqlite"], "cache ls team"),
     (["team/answers.sqlite"], "cache prune team --model x"),
+    (["team/answers.sqlite"], "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --cache team"),
 ]  # fmt: skip
 # Commands that read a run's manifest.
 READ = [words for _, words in TRIED if "kalahi-open" in words] + ["words eecc-qa", "analyze eecc eecc-qa --workers 1"]

@@ -44,7 +44,7 @@ from kapwa.studio.settings import configure
 configure(Path(sys.argv[1]), database=sys.argv[2] or None)
 from django.db import transaction
 from kapwa.studio import commands
-from kapwa.studio.events import record, writing
+from kapwa.studio.core.log import record, writing
 from kapwa.studio.models import Question, Wording
 project = commands.find_project("load")
 project.people_each = 10_000

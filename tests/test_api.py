@@ -1,9 +1,11 @@
+import inspect
 import os
-import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -12,9 +14,14 @@ import pytest
 import kapwa
 from kapwa import api, registry
 from kapwa.analysis.inputs import AnalysisSettings, Settings
+from kapwa.cli.options import grouped, suite_options
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import ModelOptions, ModelSettings
-from kapwa.suites.base import Task, TaskSettings
+from kapwa.suites.base import Task
+from kapwa.suites.blend.saq_options import SaqOptions
+from kapwa.suites.eecc.task import EeccOptions
+from kapwa.suites.kalahi.open import OpenOptions
+from kapwa.suites.settings import Setting
 
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
@@ -189,14 +196,39 @@ def test_a_misspelt_keyword_gets_the_nearest(call: Any, hint: str) -> None:
     assert hint in (caught.value.hint or "")
 
 
-def test_every_option_of_a_task_is_a_keyword_that_editors_know() -> None:
-    for suite in registry.available("suites"):
-        for name in registry.load("suites", suite).tasks:
-            with pytest.raises(UsageError) as caught:
-                kapwa.load_task(name, nothing_like_it=1)
-            hint = caught.value.hint or ""
-            known = re.findall(r"[a-z_]+", hint.partition("Known:")[2])
-            assert set(known) <= set(TaskSettings.__annotations__), name
+def test_the_options_that_a_suite_declares_are_those_that_its_tasks_take(tmp_path: Path) -> None:
+    taken = {
+        "kalahi/mc": (),
+        "kalahi/open": OpenOptions.names(),
+        "blend/saq": (*SaqOptions.names(), "prompts", "judge"),
+        "blend/mcq": ("how", "max_new_tokens"),
+        "eecc/qa": (*EeccOptions.names(), "nationalities"),
+        "eecc/stories": (*EeccOptions.names(), "nationalities"),
+    }
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    for task, names in taken.items():
+        declared = registry.load("suites", task.partition("/")[0]).options_of(task)
+        assert set(declared) == set(names), task
+        with pytest.raises(UsageError, match=f"{task} has no option 'nothing_like_it'"):
+            kapwa.load_task(task, nothing_like_it=1)
+        for name, option in declared.items():
+            assert f"| `{task}` | `{name}` | {option.help.replace(chr(92), '')} |" in page
+
+
+def test_the_command_line_has_the_options_that_an_installed_suite_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = (Setting("river", "Which river.", "NAME"), Setting("label", "In the way.", "X"), Setting("hidden", "…"))
+    suite = replace(registry.load("suites", "kalahi"), options={"mc": declared})
+    point = SimpleNamespace(load=lambda: suite)
+    broken = EntryPoint("broken", "no_such_module:suite", "kapwa.suites")
+    monkeypatch.setattr(registry, "installed", lambda _group: {"broken": broken, "mine": point})
+    names = [field.name for field in fields(suite_options(asks=True))]
+    assert names == ["river", "label"]
+
+    def verb(task: str, label: str = "", *, declared: Any) -> None:
+        """Take both."""
+
+    made = grouped(verb, declared=suite_options(asks=True))
+    assert list(inspect.signature(made).parameters) == ["task", "label", "river"]
 
 
 def test_every_public_name_stands_in_the_reference() -> None:

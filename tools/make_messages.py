@@ -26,7 +26,7 @@ PLURALS = dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2))
 
 def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
-    from kapwa.studio.drawing import RATED
+    from kapwa.studio.ratings.drawing import RATED
     from kapwa.suites.base import rating_suite
 
     made = polib.POFile(wrapwidth=110)
@@ -58,7 +58,7 @@ def found() -> polib.POFile:
 
 def written(pot: polib.POFile, tag: str) -> polib.POFile:
     """Return a language's catalog with the messages of ``pot`` and no others."""
-    from kapwa.studio import interface
+    from kapwa.studio.core import interface
 
     made = interface.catalog(tag)
     made.header, made.wrapwidth = f"{HEAD}\n{STATE}", 110
@@ -82,7 +82,7 @@ def main() -> int:
     """Write the catalogs, or say what they lack."""
     with tempfile.TemporaryDirectory() as home:
         configure(Path(home))
-        from kapwa.studio import interface
+        from kapwa.studio.core import interface
 
         pot = found()
         files = {interface.LOCALE / "django.pot": pot}

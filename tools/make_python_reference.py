@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import kapwa
+from kapwa import registry
 from kapwa.analysis.inputs import AnalysisSettings
 from kapwa.analysis.result import Analysis
 from kapwa.api import FormSettings, McqSettings, PlanSettings
@@ -21,7 +22,7 @@ from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.runs.directory import Run
 from kapwa.runs.responses import ScoredResponses
 from kapwa.stats.power import Assumed, Plan
-from kapwa.suites.base import Suite, Task, TaskSettings
+from kapwa.suites.base import Suite, Task
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
 INTRO = """# Python
@@ -42,7 +43,6 @@ SECTIONS = {
     "of a run in [Run folder](run-folder.md).\n": (Run, ScoredResponses, Analysis, Plan, Assumed),
     "## Options\n\nKeywords that the functions above take; a wrong name is refused with the nearest right one. The "
     "options of models are told in [Models](models.md).\n": (
-        TaskSettings,
         ModelSettings,
         AnalysisSettings,
         FormSettings,
@@ -109,6 +109,18 @@ def members(kind: type) -> str:
     return "\n".join(lines) + "\n"
 
 
+def task_options() -> str:
+    """Return the table of what may be set for each task, as the suites declare it."""
+    lines = ["| task | option | what it says |", "|---|---|---|"]
+    for name in sorted(registry.installed("suites")):
+        suite = registry.installed("suites")[name].load()
+        for task in suite.tasks:
+            for option in suite.options_of(task).values():
+                told = option.help.replace("\\", "")
+                lines.append(f"| `{task}` | `{option.name}` | {told} |")
+    return "\n".join(lines) + "\n"
+
+
 def page() -> str:
     """Return the whole page."""
     parts = [INTRO]
@@ -119,7 +131,9 @@ def page() -> str:
         entry = function(name, found) if inspect.isfunction(found) else markdown(getattr(found, "__doc__", "")) + "\n"
         parts.append(f"### kapwa.{name}\n\n{'The version, as text.' + chr(10) if name == '__version__' else entry}")
     for intro, kinds in SECTIONS.items():
-        parts += [intro, *(f"### {kind.__module__}.{kind.__name__}\n\n{members(kind)}" for kind in kinds)]
+        parts += [intro]
+        parts += ["### Options of tasks\n", task_options()] if intro.startswith("## Options") else []
+        parts += [*(f"### {kind.__module__}.{kind.__name__}\n\n{members(kind)}" for kind in kinds)]
     return "\n".join(parts)
 
 

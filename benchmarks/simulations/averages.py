@@ -13,7 +13,7 @@ from benchmarks.simulations.comparisons import answers as answers_over
 from benchmarks.simulations.comparisons import places
 from benchmarks.simulations.floors import errs, mark, tested, votes_of
 
-from kapwa.report.view import Marks
+from kapwa.report.marks import Marks
 from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 
 SUBJECT = "means over cultures against tricks and people"

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from benchmarks.simulations import Cell
 
-from kapwa.analysis.words import log_odds_words
+from kapwa.analysis.words import log_odds_words, tfidf_words
 from kapwa.analysis.words.counts import WordCounts, WordSums, count_words
 from kapwa.metrics.tokens import Encoded
 
@@ -65,8 +66,10 @@ def plain_texts(random: np.random.Generator, lengths: Ints) -> list[Ints]:
 
 
 def starred(counts: WordCounts) -> set[tuple[int, str]]:
-    """Identities and words with a star, of the fifteen listed for each identity."""
-    listed = log_odds_words(counts)
+    """Identities and words with a star, of the fifteen that each list has for each identity."""
+    listed = pl.concat(
+        [words(counts).select("identity", "word", "p_adjusted") for words in (tfidf_words, log_odds_words)]
+    )
     rows = listed.filter(listed["p_adjusted"] < 0.05)
     return set(zip(rows["identity"].to_list(), rows["word"].to_list(), strict=True))
 
@@ -129,21 +132,30 @@ def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
     """Error rates over all words and identities of a list, and the share of planted words that get a star."""
     few = max(repeats // 4, 20)
     cases = (
-        ("12 identities, words repeated within texts", bursty_texts, 12, 0.0, repeats),
-        ("12 identities, words drawn one by one", plain_texts, 12, 0.0, repeats),
-        ("20 identities, each text repeats one random name", repeated_names, 20, 0.0, few),
-        ("3 identities, words repeated within texts", bursty_texts, 3, 0.0, few),
-        ("12 identities, words repeated within texts, a fifth of the texts missing", bursty_texts, 12, 0.2, few),
+        ("12 identities, words drawn one by one", plain_texts, 12, 0.0, LENGTHS),
+        ("12 identities, words repeated within texts", bursty_texts, 12, 0.0, LENGTHS),
+        ("20 identities, each text repeats one random name", repeated_names, 20, 0.0, LENGTHS[1:2]),
+        ("3 identities, words repeated within texts", bursty_texts, 3, 0.0, LENGTHS[1:2]),
+        (
+            "12 identities, words repeated within texts, a fifth of the texts missing",
+            bursty_texts,
+            12,
+            0.2,
+            LENGTHS[:1],
+        ),
     )
-    for what, write, identities, lost, times in cases:
-        for lengths, how in LENGTHS if times == repeats else LENGTHS[1:3]:
-            percent = error_rate(random, times, write, lengths, identities=identities, lost=lost)
+    for what, write, identities, lost, several in cases:
+        for lengths, how in several:
+            percent = error_rate(random, repeats, write, lengths, identities=identities, lost=lost)
             setting = f"{what}, {how}; 20 concepts × 5 texts"
-            yield Cell("words", "any star where no name makes a difference", setting, percent, times, 0, 6)
+            yield Cell("words", "any star where no name makes a difference", setting, percent, repeats, 0, 6)
     for usual, planted, low in ((0.1, 0.3, 50), (0.02, 0.2, 80)):
-        for lengths, how in LENGTHS:
-            for who, whom in ((3, "that identity's"), (4, "another's"))[lengths.times == 1 :]:
-                setting = f"a word in {100 * planted:.0f}% of {whom} texts, in {100 * usual:.0f}% of others', {how}"
-                percent = power(random, few, lengths, who=who, usual=usual, planted=planted)
-                bound = low if who == 4 else 0
-                yield Cell("words", "planted word gets a star", setting, percent, few, bound, 100)
+        for lengths, how, who, whom in (
+            (*LENGTHS[0], 4, "one identity's"),
+            (*LENGTHS[1], 4, "one identity's"),
+            (*LENGTHS[3], 4, "another's"),
+            (*LENGTHS[3], 3, "that identity's"),
+        ):
+            setting = f"a word in {100 * planted:.0f}% of {whom} texts, in {100 * usual:.0f}% of others', {how}"
+            percent = power(random, few, lengths, who=who, usual=usual, planted=planted)
+            yield Cell("words", "planted word gets a star", setting, percent, few, low if who == 4 else 0, 100)

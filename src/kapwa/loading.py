@@ -11,10 +11,10 @@ from kapwa import registry
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.models.base import Model, ModelOptions, ModelSettings
 from kapwa.parallel.base import Ray
-from kapwa.suites.base import Selection, Suite, Task, TaskSettings
+from kapwa.suites.asking import Step, with_steps
+from kapwa.suites.base import Selection, Suite, Task, given_options
 
 if TYPE_CHECKING:
-    from kapwa.records import Item
     from kapwa.suites.blend.judge import Judge
 
 
@@ -32,7 +32,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     shots: int = 0,
     draw_seed: int = 0,
     wordings: str | Path | None = None,
-    **options: Unpack[TaskSettings],
+    **options: Any,
 ) -> Task:
     """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
 
@@ -42,7 +42,8 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     "en") and ``prompt`` (prompt ids) name variants of suites that are asked in several languages. ``system``: a system
     message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`.
     ``wordings``: a table of texts around each question, and the options ``samples`` (answers to each prompt) and
-    ``temperature``: see :mod:`kapwa.suites.varying`. ``options`` are the task's own; None leaves one at its default.
+    ``temperature``: see :mod:`kapwa.suites.varying`. ``options``: those that the task's suite declares for it
+    (:attr:`kapwa.suites.base.Suite.options`); None leaves one at its default.
     Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
     """
     from kapwa.suites.folders.opening import open_task
@@ -68,32 +69,32 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if subset == "random" and limit is None:
         raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
     seed = draw_seed if subset == "random" else None
-    # A suite that draws samples has options of its own for that; of every other task they are the same.
-    drawn: dict[str, Any] = {name: None if suite.draws_samples else options.pop(name, None) for name in _DRAWN}
-    if wordings is not None:
-        drawn["wordings"] = wordings
-        if suite.draws_samples:
-            hint = "Its data hold prompts of their own: write further templates there."
-            raise UsageError(f"{name} takes no --wordings.", hint=hint)
-    task = open_task(suite, name, data, Selection(variants, limit, values, seed), options)
+    declared = suite.options_of(name)
+    # Every other task is drawn by a step; these draw samples as an option of their own.
+    drawn = {option: options.pop(option, None) for option in ("samples", "temperature") if option not in declared}
+    settings = given_options(name, options, declared)
+    task = open_task(suite, name, data, Selection(variants, limit, values, seed), settings)
+    steps: list[Step] = []
     if system is not None or shots:
-        from kapwa.suites.framing import check_framing, framed
+        from kapwa.suites.framing import Frame, check_framing, examples_from
 
         check_framing(suite, name, system, shots)
-        pool: Sequence[Item] = ()
-        if shots:
+        answers = suite.example_answers
+        pool: Mapping[Any, Any] = {}
+        if shots and answers is not None:
             # Examples come from all of the data, so that they are the same whatever part of it is asked.
             of_culture = {column: names for column, names in values.items() if column == "culture"}
-            pool = open_task(suite, name, data, Selection(variants, where=of_culture), options).items()
-        task = framed(suite, task, system=system or "", shots=shots, pool=pool, seed=draw_seed)
-    if any(value is not None for value in drawn.values()):
-        from kapwa.suites.varying import varied
+            every = open_task(suite, name, data, Selection(variants, where=of_culture), settings).items()
+            pool = examples_from(every, task.items(), shots, answers)
+        steps.append(Frame(system or "", shots, draw_seed, pool, answers))
+    if wordings is not None or any(value is not None for value in drawn.values()):
+        from kapwa.suites.varying import Wordings, read_wordings, sampling
 
-        task = varied(task, **drawn, seed=draw_seed)
-    return task
-
-
-_DRAWN: tuple[Literal["samples", "temperature"], ...] = ("samples", "temperature")
+        samples = sampling(task, **drawn, seed=draw_seed)
+        texts = {} if wordings is None else read_wordings(wordings)
+        steps += [Wordings(texts)] if texts else []
+        steps += [samples] if samples else []
+    return with_steps(task, steps)
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from kapwa.errors import KapwaError, UsageError, nearest
@@ -34,15 +35,27 @@ def installed(group: Group) -> dict[str, EntryPoint]:
 def available(group: Group) -> dict[str, Point]:
     """Return everything registered in a group by name, without importing any of it.
 
-    A suite that a package brings goes before a folder of the same name.
+    A suite that a package brings goes before a folder of the same name, a language that ships with Kapwa (a file in
+    ``languages/data``) before one that a package brings.
     """
-    found: dict[str, Point] = {}
-    if group == "suites":
-        # What makes a suite of a folder is found as any other entry point is.
-        opener = EntryPoint("folder", "kapwa.suites.folders.opening:registered_suite", "kapwa.suites")
-        for name, entry in registered().items():
-            found[name] = Point(str(entry.folder), lambda entry=entry: opener.load()(entry))  # type: ignore[misc]
-    return found | {name: Point(point.value, point.load) for name, point in installed(group).items()}
+    brought = {name: Point(point.value, point.load) for name, point in installed(group).items()}
+    if group == "languages":
+        return brought | _shipped_languages()
+    return (_registered_folders() if group == "suites" else {}) | brought
+
+
+@cache
+def _shipped_languages() -> dict[str, Point]:
+    # What makes an object of a file or a folder is found as any other entry point is.
+    reader = EntryPoint("file", "kapwa.languages.reading:shipped", "kapwa.languages")
+    files = sorted((Path(__file__).parent / "languages" / "data").glob("*.yaml"))
+    return {path.stem: Point(path.name, lambda tag=path.stem: reader.load()(tag)) for path in files}  # type: ignore[misc]
+
+
+def _registered_folders() -> dict[str, Point]:
+    opener = EntryPoint("folder", "kapwa.suites.folders.opening:registered_suite", "kapwa.suites")
+    folders = registered().items()
+    return {name: Point(str(entry.folder), lambda entry=entry: opener.load()(entry)) for name, entry in folders}  # type: ignore[misc]
 
 
 def load(group: Group, name: str) -> Any:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import kapwa
+from kapwa.cli.verbs import VERBS, loaded
 from kapwa.tables_io import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -237,6 +238,14 @@ def test_start_up_imports_nothing_heavy() -> None:
     code = "import sys, kapwa.cli.main; print(','.join(sorted(set(m.split('.')[0] for m in sys.modules))))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(done.stdout.strip().split(","))
+
+
+def test_the_list_of_verbs_says_of_each_what_its_own_help_does(cli: Run) -> None:
+    listed = " ".join(cli("--help").stdout.split())
+    for name, verb in VERBS.items():
+        assert f" {name} {verb.line}" in listed, name
+        helped = " ".join((loaded(name).help or "").split())
+        assert helped.startswith(verb.line.rstrip(".")), name
 
 
 def test_help_fills_the_width_it_is_given(cli: Run) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 import kapwa
 from kapwa.errors import DataError, KapwaError
 from kapwa.report.run_list import list_runs
-from kapwa.runs.directory import RUN_TABLES, Run
+from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
+from kapwa.runs.schema import RUN_TABLES
 from kapwa.suites.folders.reading import parts_of
 from kapwa.tables_io import read_parts
 
@@ -119,6 +121,47 @@ def test_one_damaged_run_does_not_hide_the_others(run: Path, tmp_path: Path) -> 
     assert states == {"sound": "complete", **dict.fromkeys(("dates", "types", "pipe", "table"), "damaged")}
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *(("selection", value) for value in ({}, {"variants": ["full"]}, [])),
+        *(("selection.variants", value) for value in ([], [[]], {}, "full", True, -1, None, [1])),
+        *(("selection.items", value) for value in ([], {"full": "x"}, None)),
+        *(("selection.where", value) for value in ([], {"topic": 3}, "x")),
+        *(("options.max_new_tokens", value) for value in ([], {}, "x", 2.5)),
+        *(("options.temperature", value) for value in ([], "x")),
+        *(("headline", value) for value in ([[]], {}, 3)),
+        ("metrics", {}),
+        *((place, "\ud83d") for place in ("kapwa", "task", "data.name", "model.id", "label")),
+    ],
+)
+def test_a_manifest_that_readers_cannot_rely_on_is_refused(
+    run: Path, tmp_path: Path, place: str, value: object
+) -> None:
+    target = copied(run, tmp_path)
+    manifest = json.loads((target / "run.json").read_text(encoding="utf-8"))
+    *above, name = place.split(".")
+    inside = manifest
+    for part in above:
+        inside = inside[part]
+    inside[name] = value
+    (target / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    error = problem(lambda: Run(target))
+    assert error is not None
+    assert str(target / "run.json") in error.message
+    assert error.hint
+
+
+@pytest.mark.parametrize("headline", [[], ["no metric"]])
+def test_a_run_whose_headline_metric_is_not_there_leads_with_its_first(
+    run: Path, tmp_path: Path, headline: list[str]
+) -> None:
+    target = copied(run, tmp_path)
+    manifest = json.loads((target / "run.json").read_text(encoding="utf-8"))
+    (target / "run.json").write_text(json.dumps({**manifest, "headline": headline}), encoding="utf-8")
+    assert Run(target).manifest["headline"] == list(manifest["metrics"])[:1]
+
+
 @pytest.mark.parametrize("name", ["run.json", "scores.parquet"])
 def test_a_pipe_in_a_run_is_refused_at_once(run: Path, tmp_path: Path, name: str) -> None:
     target = copied(run, tmp_path)
@@ -203,6 +246,10 @@ def test_parts_are_those_of_the_shortest_pattern(signs: list[str], first: str, l
 def test_parts_of_a_long_cell_are_found_by_one_look() -> None:
     form = "-".join(f"{{p{i}}}" for i in range(12)) + "x"
     assert parts_of("-" * 20_000, form) is None  # backtracking would not end
+    names = [f"p{i}" for i in range(400_000)]
+    began = time.process_time()
+    assert parts_of("ab-" * 400_000 + "c", "-".join(f"{{{name}}}" for name in [*names, "last"])) is not None
+    assert time.process_time() - began < 2.0  # copying what is left at each part takes its square
 
 
 # --- workbooks --------------------------------------------------------------------------------------------------

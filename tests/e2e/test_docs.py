@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from typer.core import TyperGroup
 
-from kapwa.cli.main import app
+from kapwa.cli.verbs import VERBS, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"(?:<!-- not run: (?P<why>[^>]+) -->\n\s*)?```(?P<kind>bash|python)\n(?P<code>.*?)```", re.DOTALL)
 
-GROUPS = {group.name for group in app.registered_groups}
+GROUPS = {name for name in VERBS if isinstance(loaded(name), TyperGroup)}
 
 
 class Block(NamedTuple):

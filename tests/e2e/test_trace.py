@@ -9,6 +9,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import kapwa
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "kapwa-examples" / "src"
@@ -49,6 +52,20 @@ def test_a_small_run(tmp_path: Path) -> None:
     functions, modules = count(AT_ONCE, "run", "kalahi/mc", "--model", "parrot:x", *data)
     assert functions <= 258
     assert modules <= 47
+
+
+def test_a_small_scoring(tmp_path: Path) -> None:
+    """Four replies of blend/saq: the bar is 550 functions in 75 modules, of which languages that are code take six."""
+    chosen: dict[str, Any] = {"limit": 4, "variant": "local/inst-4", "where": {"culture": "South_Korea"}}
+    items = kapwa.load_task("blend/saq", **chosen).items()
+    assert len(items) == 4
+    replies = tmp_path / "replies.jsonl"
+    rows = [{"item_id": item.id, "variant": item.variant, "text": "김치, bread"} for item in items]
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    options = ("--limit", "4", "--variant", "local/inst-4", "--country", "South_Korea", "--out", str(tmp_path))
+    functions, modules = count("", "score", "blend/saq", "--responses", str(replies), *options)
+    assert functions <= 510
+    assert modules <= 79
 
 
 def test_a_small_analysis(tmp_path: Path) -> None:

@@ -130,6 +130,41 @@ def test_damaged_files_say_where(lm_eval_folder: Path, tmp_path: Path, change: E
     assert not (tmp_path / "runs").exists()
 
 
+HALF, HUGE = "\ud83d", 10**400
+ODD_VALUES: list[Edit] = [
+    *(lambda lines, _, odd=odd: lines[0].update(resps=odd) for odd in ([HUGE], [[HUGE]], [[[HALF, HALF]]], [{}], [[]])),
+    *(lambda lines, _, odd=odd: lines[0].update(acc=odd) for odd in (HUGE, HALF, [1], {}, True)),
+    *(lambda lines, _, odd=odd: lines[0].update(doc_id=odd) for odd in (HUGE, -HUGE, HALF, 1.5, [])),
+    *(lambda lines, _, odd=odd: lines[0].update(target=odd) for odd in (HUGE, HALF, {"a": HALF}, [[]])),
+    *(lambda lines, _, odd=odd: lines[0].update(metrics=["acc", odd]) for odd in (HALF, HUGE, None)),
+    *(lambda _, told, odd=odd: told.update(date=odd) for odd in (HUGE, HALF, 1e300, -1, [])),
+    *(lambda _, told, odd=odd: told["results"]["tiny_mc"].update({"acc,none": odd}) for odd in (HUGE, HALF, [])),
+    *(lambda _, told, odd=odd: told["configs"]["tiny_mc"].update(dataset_path=odd) for odd in (HUGE, HALF, [])),
+    *(lambda _, told, odd=odd: told["configs"]["tiny_mc"].update(metadata={"kapwa": odd}) for odd in (HUGE, HALF, [])),
+    *(lambda _, told, odd=odd: told["n-samples"]["tiny_mc"].update(effective=odd) for odd in (HUGE, HALF, [])),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ODD_VALUES)))
+def test_odd_values_become_a_run_or_a_message_that_names_the_file(
+    lm_eval_folder: Path, tmp_path: Path, number: int
+) -> None:
+    folder = edited(lm_eval_folder, tmp_path / "lm", ODD_VALUES[number], "tiny_mc")
+    refused = None
+    try:
+        made = kapwa.import_result(folder, out=tmp_path / "runs")
+    except DataError as error:
+        refused = error
+    if refused is None:
+        build_report([Run(run) for run in made], tmp_path / "page.html")
+        return
+    assert refused.path is not None
+    assert refused.path.parent == folder
+    assert refused.hint
+    assert str(refused).encode()
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("file", "kept", "says"),
     [

@@ -252,6 +252,41 @@ def test_what_cannot_become_a_run_is_refused(tmp_path: Path, change: Callable[[E
     assert not (tmp_path / "runs").exists()
 
 
+HALF, HUGE = "\ud83d", 10**400
+
+
+@pytest.mark.parametrize(
+    ("place", "odd"),
+    [
+        *(((*("samples", 0), name), odd) for name in ("id", "epoch", "target") for odd in (HUGE, -HUGE, HALF, [[]])),
+        *((("samples", 0, "metadata"), odd) for odd in ({"culture": HALF}, {"culture": HUGE}, {"kapwa": HUGE}, HUGE)),
+        *((("samples", 0, "scores", "right", "value"), odd) for odd in (HUGE, HALF, [HUGE], {"a": HALF}, [[]])),
+        *((("eval", "metadata"), {"kapwa": odd}) for odd in (HUGE, HALF, [], {"manifest": HUGE}, {"task": [HALF]})),
+        *((("results", name), odd) for name in ("scores", "total_samples") for odd in (HUGE, HALF, [{}])),
+    ],
+)
+def test_odd_values_become_a_run_or_a_message_that_names_the_log(tmp_path: Path, place: Any, odd: Any) -> None:
+    path = changed(simple_log(tmp_path), lambda _: None, tmp_path / "odd.json")
+    log = json.loads(path.read_text("utf-8"))
+    inside = log
+    for name in place[:-1]:
+        inside = inside[name]
+    inside[place[-1]] = odd
+    path.write_text(json.dumps(log), "utf-8")
+    refused = None
+    try:
+        run = run_of(path, tmp_path)
+    except DataError as error:
+        refused = error
+    if refused is None:
+        build_report([run], tmp_path / "page.html")
+        return
+    assert refused.path == path
+    assert refused.hint
+    assert str(refused).encode()
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,8 @@
 """Every language: folding, keys, quantities, what it is made with; BLEnD's annotators as judges of seven.
 
-Figures: how many ordered pairs of answers that annotators put into one group are found to be the same (at least
-``within``), and how many pairs of two groups (at most ``across``).
+The examples in the files of the languages are tried in test_language_files.py. Figures: how many ordered pairs of
+answers that annotators put into one group are found to be the same (at least ``within``), and how many pairs of two
+groups (at most ``across``).
 """
 
 import itertools
@@ -21,14 +22,12 @@ from hypothesis import strategies as st
 from kapwa import registry
 from kapwa.languages.base import Language
 from kapwa.languages.phrases import is_non_answer
-from kapwa.metrics.matching import Kind, Matcher
+from kapwa.languages.reading import DATA as DATA_FILES
+from kapwa.metrics.matching import Matcher
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "blend" / "annotations"
 # Signs that foldings stumble over: joiners, spaces, marks, case pairs, digits, ligatures.
 AWKWARD = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u0301\u0307\u0323'’`\"-– \t\n0٣۳৩፫½ⅫªﬁßſİIıiǅﷺ\ud800"
-
-# A quantity that no test's reply names.
-WRONG: dict[Kind, str] = {"number": "44", "time": "03:33", "date": "08/31"}
 
 # Ways to write an answer that change nothing about it.
 PRESENTATIONS: tuple[Callable[[str], str], ...] = (
@@ -45,7 +44,7 @@ PRESENTATIONS: tuple[Callable[[str], str], ...] = (
 )
 
 
-CODES = sorted(registry.installed("languages").keys() - {"tpi"})
+CODES = sorted(path.stem for path in DATA_FILES.glob("*.yaml"))
 Pair = tuple[str, str]
 
 
@@ -56,10 +55,6 @@ class Spoken(NamedTuple):
     language: Language
     country: str
     letters: str
-    folds: tuple[Pair, ...]
-    meet: tuple[Pair, ...]
-    apart: tuple[Pair, ...]
-    quantities: tuple[tuple[Kind, str, str], ...]
     within: int
     across: int
 
@@ -70,15 +65,7 @@ def language(code: str) -> Language:
 
 
 SPOKEN = yaml.safe_load(Path(__file__).with_name("spoken.yaml").read_text(encoding="utf-8"))
-LANGUAGES = [Spoken(code=code, language=language(code), **facts) for code, facts in SPOKEN["languages"].items()]
-
-
-def every(name: str) -> pytest.MarkDecorator:
-    """Each case of each of the seven languages."""
-    cases = [
-        pytest.param(one, case, id=f"{one.code}-{n}") for one in LANGUAGES for n, case in enumerate(getattr(one, name))
-    ]
-    return pytest.mark.parametrize(("spoken", "case"), cases)
+LANGUAGES = [Spoken(code=code, language=language(code), **facts) for code, facts in SPOKEN.items()]
 
 
 each = pytest.mark.parametrize("spoken", LANGUAGES, ids=[one.code for one in LANGUAGES])
@@ -123,8 +110,8 @@ def test_it_says_what_it_is(code: str) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_it_lists_its_function_words_and_what_is_no_answer(code: str) -> None:
     known = language(code)
-    assert len(known.hollow) >= 15
-    assert all(known.tokens(word) == (word,) for word in known.hollow if code != "ko")
+    assert len(known.folded_function_words) >= 15
+    assert all(known.tokens(word) == (word,) for word in known.folded_function_words if code != "ko")
     assert len(known.replies.non_answers.split("|")) >= 3
     for text in known.replies.non_answers.split("|"):
         assert is_non_answer(f" {text.upper()}. ", code)
@@ -143,41 +130,6 @@ def test_words_of_quantities_are_in_folded_spelling(code: str) -> None:
     if code != "ko":  # its months are numbers, and the comparator reads its hours itself
         assert set(words.months.values()) == set(range(1, 13))
         assert words.hour
-
-
-@every("folds")
-def test_spellings_become_one(spoken: Spoken, case: Pair) -> None:
-    assert spoken.language.fold(case[0]) == case[1]
-
-
-@every("meet")
-def test_forms_of_one_word_meet(spoken: Spoken, case: Pair) -> None:
-    assert same(spoken.language, *case)
-    assert same(spoken.language, *case[::-1])
-
-
-@every("apart")
-def test_different_words_stay_apart(spoken: Spoken, case: Pair) -> None:
-    assert not same(spoken.language, *case)
-    assert not same(spoken.language, *case[::-1])
-
-
-@pytest.mark.parametrize(("code", "one", "other"), SPOKEN["others"]["meet"])
-def test_forms_of_one_word_meet_by_libraries(code: str, one: str, other: str) -> None:
-    assert same(language(code), one, other)
-
-
-@pytest.mark.parametrize(("code", "one", "other"), SPOKEN["others"]["apart"])
-def test_libraries_keep_different_words_apart(code: str, one: str, other: str) -> None:
-    assert not same(language(code), one, other)
-
-
-@every("quantities")
-def test_quantities_in_words(spoken: Spoken, case: tuple[Kind, str, str]) -> None:
-    kind, reply, answer = case
-    matcher = Matcher(spoken.language)
-    assert matcher.match(reply, answer, kind) == kind
-    assert matcher.match(reply, WRONG[kind], kind) is None
 
 
 def _answers(country: str) -> list[list[list[str]]]:
@@ -239,7 +191,8 @@ def test_korean_without_the_analyser_takes_off_one_particle_and_says_so() -> Non
     code = """
 import sys
 sys.modules["mecab_ko"] = None
-from kapwa.languages.korean import language
+from kapwa.languages.reading import shipped
+language = shipped("ko")
 assert [tool.name for tool in language.info.tools] == ["kapwa rules (ko)"]
 assert language.tokens("친구와 함께") == ("친구와", "함께")
 assert language.keys("친구와") == {"친구와", "친구"}
@@ -251,6 +204,6 @@ assert language.keys("가") == {"가"}
 def test_importing_loads_no_library() -> None:
     heavy = "{'simplemma', 'Stemmer', 'Sastrawi', 'rjieba', 'mecab_ko', 'icu4py', 'opencc'}"
     load = (
-        "import sys; from kapwa.registry import installed, load; [load('languages', c) for c in installed('languages')]"
+        "import sys; from kapwa.registry import available, load; [load('languages', c) for c in available('languages')]"
     )
     subprocess.run([sys.executable, "-c", f"{load}; sys.exit(bool({heavy} & set(sys.modules)))"], check=True)

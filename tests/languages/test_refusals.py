@@ -7,9 +7,11 @@ import pytest
 import yaml
 
 from kapwa.languages.phrases import OPENING, is_refusal, reply_words
+from kapwa.languages.reading import DATA, REPLIES, read_file
 
-TEXTS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
-REFUSALS, ADVICE = TEXTS["refused"], TEXTS["advice"]
+FILES = [read_file(path) for folder in (DATA, REPLIES) for path in sorted(folder.glob("*.yaml"))]
+REFUSALS = {file.tag: file.examples.refusals for file in FILES if file.examples.refusals}
+ADVICE = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))["advice"]
 
 
 @pytest.mark.parametrize("text", [text for texts in REFUSALS.values() for text in texts])

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_matching import matcher
 
-from kapwa.languages.base import Denials, Language
+from kapwa.languages.base import Language
+from kapwa.languages.schema import Denials
 from kapwa.metrics.denials import DenialReader
 
 HERE = Path(__file__).parent / "data"
@@ -50,7 +51,7 @@ TOY = Language(
     "Toy",
     "low",
     variants=lambda token: (token,),
-    denials=Denials(before="not|no", after="isnt", whole="bar", harmless="not only", turn="but", compounds="hot dog"),
+    denials=Denials(before="not\nno", after="isnt", whole="bar", harmless="not only", turn="but", compounds="hot dog"),
 )
 WORDS = st.lists(st.sampled_from(["not", "no", "isnt", "only", "but", ",", "rice", "bar", "nothing"]), max_size=9)
 

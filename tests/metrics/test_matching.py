@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kapwa.languages.base import Denials, LanguageInfo, ReplyWords, Words
+from kapwa.languages.base import LanguageInfo
+from kapwa.languages.schema import Denials, ReplyWords, Words
 from kapwa.metrics.matching import MIN_JOINED, Matcher
 from kapwa.registry import load
 
@@ -27,7 +28,7 @@ class Toy:
     words = Words()
     replies = ReplyWords()
     denials = Denials()
-    hollow = frozenset[str]()
+    folded_function_words = frozenset[str]()
     inside = 0
 
     def fold(self, text: str) -> str:

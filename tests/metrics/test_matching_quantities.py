@@ -1,7 +1,6 @@
 """Numbers, dates and times: every value in many spellings, and none read out of another."""
 
 import csv
-import importlib
 import math
 from pathlib import Path
 
@@ -10,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapwa.languages.base import Language
+from kapwa.languages.codes import code_named
+from kapwa.languages.reading import shipped
 from kapwa.metrics.quantities import Quantities, Range
 
 
 def reader(name: str) -> tuple[Language, Quantities]:
-    language = importlib.import_module(f"kapwa.languages.{name}").language
+    language = shipped(code_named(name))
     return language, Quantities(language.words, glued=language.inside > 0)
 
 

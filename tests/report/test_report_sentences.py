@@ -22,6 +22,7 @@ from kapwa.report.analysis.sentences import (
     names_itself,
 )
 from kapwa.report.analysis.view import AnalysisView, fine, span
+from kapwa.report.marks import Mark, Marks, verdicts
 from kapwa.report.sentences import (
     Reading,
     caution_sentences,
@@ -32,8 +33,7 @@ from kapwa.report.sentences import (
     score_sentence,
     verdict_words,
 )
-from kapwa.report.tables import NONE
-from kapwa.report.view import Mark, Marks, verdicts
+from kapwa.report.table import NONE
 from kapwa.suites.kalahi.open import OpenOptions, open_metrics
 
 MC1: dict[str, Any] = {"name": "mc1", "title": "MC1: best first", "low": 0.0, "high": 1.0, "binary": True}

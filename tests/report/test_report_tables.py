@@ -23,6 +23,7 @@ from kapwa.report.comparisons import run_pairs
 from kapwa.report.page import csv_href
 from kapwa.report.relations import Measured, metric_correlations, run_correlations
 from kapwa.report.relations import correlation_table as model_correlations
+from kapwa.report.table import Table
 from kapwa.report.terminal import difference_lines, render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.stats.tables import compare_runs
@@ -32,7 +33,7 @@ def view_of(*runs: object) -> TaskView:
     return arrange(list(runs))[0]  # type: ignore[arg-type]
 
 
-def read(table: tables.Table) -> list[dict[str, str]]:
+def read(table: Table) -> list[dict[str, str]]:
     head, _, body = csv_href(table.csv).partition("base64,")
     assert head == "data:text/csv;charset=utf-8;"
     raw = base64.b64decode(body)

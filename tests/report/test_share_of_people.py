@@ -22,7 +22,8 @@ from kapwa.report.tables import culture_table
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.worldmap import map_charts
-from kapwa.runs.directory import CEILINGS, floor_tables
+from kapwa.runs.directory import floor_tables
+from kapwa.runs.schema import CEILINGS
 from kapwa.stats.pooled import culture_spread
 from kapwa.stats.significance import holm
 from kapwa.stats.tables import estimate_table

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from typer.testing import CliRunner
 
 from kapwa.cli.main import app
 from kapwa.errors import RunError, UsageError
+from kapwa.records import SCORE_COLUMNS
 from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
 from kapwa.runs.directory import Run, results
 from kapwa.runs.manifest import describe
 from kapwa.runs.outputs import table_csv
 from kapwa.runs.runner import check_places, run_task
+from kapwa.runs.schema import CEILING_SCHEMA, TABLES
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import score_frame, score_row
 
@@ -55,7 +58,17 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
     assert run.answers.columns == ["item_id", "variant", "kind", "text"]
     assert run.items["item_id"].to_list()[:2] == ["000", "001"]
     assert run.floors.columns[:6] == ["metric", "variant", "name", "value", "kind", "note"]
-    tests = ["low", "high", "difference", "p_value", "relative", "relative_low", "relative_high"]
+    tests = [
+        "low",
+        "high",
+        "difference",
+        "p_value",
+        "relative",
+        "relative_low",
+        "relative_high",
+        "difference_low",
+        "difference_high",
+    ]
     assert run.floors.columns[6:] == tests
     assert run.comparisons.select("a", "b").unique().rows() == [("full", "partial")]
     assert run.table("scores") is run.scores
@@ -267,7 +280,9 @@ def test_intervals_are_cut_at_the_ends_of_the_range(values: Sequence[float], low
         for item, value in zip(items, values, strict=True)
         for metric in task.metrics
     ]
-    found = results(task, items, Judged(score_frame(rows)), describe(task, TinyModel(), items, seed=0)).estimates
+    described = describe(task, TinyModel(), items, seed=0)
+    judged = Judged(score_frame(rows))
+    found = results(described, judged, items, task.floors(items), task.item_table(items)).estimates
     whole = found.filter(pl.col("group") == "all")
     assert "least" not in found.columns
     assert whole["metric"].to_list() == list(task.metrics)
@@ -279,3 +294,11 @@ def test_what_a_manifest_leaves_out_of_a_metric_has_its_default(folder: Path) ->
     metrics = Run(folder).manifest["metrics"]
     edit(folder, metrics={name: {"name": name, "title": info["title"]} for name, info in metrics.items()})
     assert {info["binary"] for info in Run(folder).manifest["metrics"].values()} == {False}
+
+
+def test_the_reference_of_the_run_folder_names_every_table_and_column_of_floors() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "run-folder.md").read_text(encoding="utf-8")
+    for name in TABLES:
+        assert f"| `{name}.parquet`" in page, name
+    for column in (*SCORE_COLUMNS, *CEILING_SCHEMA):
+        assert re.search(rf"\b{column}\b", page), column

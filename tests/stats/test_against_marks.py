@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kapwa.report.view import Mark, Marks, verdicts
+from kapwa.report.marks import Mark, Marks, verdicts
 from kapwa.stats.intervals import against_marks
 from kapwa.stats.pooled import pooled_against_marks, pooled_mean
 from kapwa.stats.significance import holm

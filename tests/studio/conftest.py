@@ -46,7 +46,7 @@ def acts_are_logged(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Fail whatever test posts to a page of a project that writes something and records no event."""
     from django.db import connection
 
-    from kapwa.studio import security
+    from kapwa.studio.core import security
 
     answer = security._answer
 
@@ -110,9 +110,8 @@ def food(studio: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A desk of three questions about food, offered to answerers while the test runs."""
     from studio_desk import FoodDesk
 
-    from kapwa.studio.desks import DESKS
-    from kapwa.studio.projections import KINDS
-    from kapwa.studio.projections.registry import Kind
+    from kapwa.studio.core.desks import DESKS
+    from kapwa.studio.core.kinds import KINDS, Kind
 
     desk = FoodDesk()
     monkeypatch.setitem(DESKS, desk.name, desk)

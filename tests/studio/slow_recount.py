@@ -8,7 +8,7 @@ def recount(project: Any, question: str, language: str) -> dict[frozenset[str], 
 
     The log is read once to the end, for each decision that was not undone: answers in one box mean the same.
     """
-    from kapwa.studio.merging import key_of
+    from kapwa.studio.core.text import key_of
     from kapwa.studio.models import Event, Question, Wording
 
     events = [

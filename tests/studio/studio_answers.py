@@ -10,7 +10,7 @@ def ask(project: Any, text: str, *languages: str, topic: str = "Food") -> Any:
     """Write a question in the project's language and word it in others; two people agree to each. Returns it."""
     from django.db import transaction
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Question
 
     with transaction.atomic():
@@ -26,7 +26,7 @@ def ask(project: Any, text: str, *languages: str, topic: str = "Food") -> Any:
 
 
 def approve(project: Any, question: str, language: str) -> None:
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Wording
 
     wording = Wording.objects.get(id=f"{question}:{language}")
@@ -39,7 +39,7 @@ def revise(project: Any, question: Any, text: str) -> None:
     """Change a question in its own language, and let two people agree to that."""
     from django.db import transaction
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
 
     with transaction.atomic():
         question.refresh_from_db()
@@ -53,7 +53,7 @@ def answer(member: Any, question: Any, *texts: str, language: str = "", button: 
     """Let a member answer a question as it is asked now, as a form would send it."""
     from django.db import transaction
 
-    from kapwa.studio.desks import deliver, task_of
+    from kapwa.studio.core.desks import deliver, task_of
     from kapwa.studio.models import Wording
 
     language = language or question.language
@@ -68,8 +68,8 @@ def answer(member: Any, question: Any, *texts: str, language: str = "", button: 
 
 def merged(project: Any, language: str, without: Any = ()) -> list[Any]:
     """The answers to every wording in a language after merging, by the questions' numbers."""
-    from kapwa.studio.merging import merged_answers
     from kapwa.studio.models import Wording
+    from kapwa.studio.questions.merging import merged_answers
 
     return merged_answers(project, Wording.objects.filter(project=project, language=language), without)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kapwa.studio.desks import Field, Option, Shown, Task, Work
+from kapwa.studio.core.desks import Field, Option, Shown, Task, Work
 from kapwa.studio.models import Event, Membership, Project
 
 BUTTONS = (Option("answer", "Answer"), Option("unknown", "I don't know"))

@@ -65,7 +65,7 @@ def graph(studio: Path) -> dict[str, set[str]]:
 def test_every_page_that_is_posted_to_records_what_it_does(graph: dict[str, set[str]]) -> None:
     from django.urls import get_resolver
 
-    from kapwa.studio.security import PAGES
+    from kapwa.studio.core.security import PAGES
 
     posted = [one.name for one in get_resolver().url_patterns if PAGES[one.name].write]
     assert len(posted) > 30
@@ -77,7 +77,7 @@ def test_every_page_that_is_posted_to_records_what_it_does(graph: dict[str, set[
 
 
 def test_what_leaves_nothing_leaves_nothing(project: Any, people: dict[str, Any]) -> None:
-    from kapwa.studio.events import snapshot
+    from kapwa.studio.core.log import snapshot
     from kapwa.studio.models import Event
 
     before = snapshot(project), Event.objects.count()
@@ -97,8 +97,8 @@ def test_a_view_that_writes_and_records_none_is_named(code: str) -> None:
 
 def test_every_act_is_in_the_log_of_the_project(project: Any, people: dict[str, Any]) -> None:
     """Whatever the kind: what the database has as an event stands on the page of the log."""
+    from kapwa.studio.core.kinds import KINDS
     from kapwa.studio.models import Event
-    from kapwa.studio.projections import KINDS
 
     author = Event.objects.filter(project=project).values_list("actor", flat=True)[0]
     Event.objects.filter(project=project).delete()

@@ -18,7 +18,7 @@ def blend(studio: Any) -> Any:
 
 
 def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Answer
 
     question = ask(blend, "아침에 무엇을 먹나요?", "ar")
@@ -43,7 +43,7 @@ def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
 
 
 def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: Any) -> None:
-    from kapwa.studio.desks import FieldError
+    from kapwa.studio.core.desks import FieldError
     from kapwa.studio.models import Answer
 
     question, person = ask(blend, "아침에?"), answerers(blend, 1)[0]
@@ -59,7 +59,7 @@ def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: An
     with pytest.raises(FieldError, match="on what"):
         answer(person, question, "밥", depends="x" * 1001)
     for seen in ("ko:2.1", "ko:1.2", "ko:0.1", "ko:1.0", "ar:1.1", "ko", "ko:1.1 ", "x:y"):
-        from kapwa.studio.desks import task_of
+        from kapwa.studio.core.desks import task_of
 
         with pytest.raises(UsageError, match="no such task"):
             task_of(person, "answers", question.id, seen)
@@ -69,8 +69,8 @@ def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: An
 def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_again(blend: Any) -> None:
     from django.db import transaction
 
-    from kapwa.studio.answering import AnsweringDesk
-    from kapwa.studio.desks import deliver, task_of
+    from kapwa.studio.core.desks import deliver, task_of
+    from kapwa.studio.questions.answering import AnsweringDesk
 
     question, (first, second) = ask(blend, "아침에?"), answerers(blend, 2)
     desk = AnsweringDesk()
@@ -92,9 +92,9 @@ def test_an_answer_is_stale_once_question_or_wording_changed_and_is_asked_for_ag
 def test_people_are_asked_in_their_languages_least_answered_first(blend: Any) -> None:
     from django.utils.translation import override
 
-    from kapwa.studio.answering import AnsweringDesk
     from kapwa.studio.models import Answer
-    from kapwa.studio.projections.everyday import askable
+    from kapwa.studio.questions.answering import AnsweringDesk
+    from kapwa.studio.questions.events import askable
 
     blend.people_each = 2
     blend.save()
@@ -188,7 +188,7 @@ def test_a_coordinator_says_how_many_answer_and_a_person_in_which_languages(blen
 def test_where_nothing_is_asked_in_the_language_of_the_pages_another_is_asked(blend: Any) -> None:
     from django.utils.translation import override
 
-    from kapwa.studio.answering import AnsweringDesk
+    from kapwa.studio.questions.answering import AnsweringDesk
 
     ask(blend, "질문?")
     (who,) = answerers(blend, 1)
@@ -200,10 +200,10 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
     """The definition, answer by answer, against what wordings keep; also after changes, decisions and erasures."""
     from django.db import transaction
 
-    from kapwa.studio import answering
-    from kapwa.studio.erasure import erase_author
-    from kapwa.studio.events import record
+    from kapwa.studio.core.erasure import erase_author
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Answer, Decision, Question, Wording
+    from kapwa.studio.questions import answering
 
     def agrees() -> None:
         slow: dict[str, set[str]] = {thing: set() for thing in answering._done(people[0]).counts}

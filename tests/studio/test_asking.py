@@ -15,7 +15,7 @@ def parrot(studio: Path, monkeypatch: Any) -> None:
     """A model that says one thing, and likes the shortest response best."""
     from django.conf import settings
 
-    from kapwa.studio import asking
+    from kapwa.studio.situations import asking
 
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "kapwa-examples" / "src"))
     sys.modules.pop("kapwa_examples", None)
@@ -26,7 +26,7 @@ def parrot(studio: Path, monkeypatch: Any) -> None:
 
 
 def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Situation
 
     people["berto"].post("situations/new/", a_situation("Liza", best=""))
@@ -62,7 +62,7 @@ def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
 ) -> None:
     from kapwa.errors import ModelError
     from kapwa.studio.models import Situation
-    from kapwa.studio.views import writing
+    from kapwa.studio.situations.views import writing
 
     def asked() -> list[int]:
         return [len(one.model_seen) for one in Situation.objects.order_by("number")]

@@ -23,7 +23,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: Any) -> Clock:
-    from kapwa.studio import assigning
+    from kapwa.studio.core import assigning
 
     found = Clock()
     monkeypatch.setattr(assigning, "timezone", found)
@@ -32,13 +32,13 @@ def clock(monkeypatch: Any) -> Clock:
 
 def given_to(member: Any, desk: str, done: dict[str, set[str]], target: int, count: int) -> list[str]:
     """What somebody is given; ``done``: who did each thing."""
-    from kapwa.studio.assigning import assign
+    from kapwa.studio.core.assigning import assign
 
     return assign(member, desk, lambda: counted(member, done), target=target, count=count).subjects
 
 
 def counted(member: Any, done: dict[str, set[str]]) -> Any:
-    from kapwa.studio.assigning import Done
+    from kapwa.studio.core.assigning import Done
 
     own = {thing for thing, people in done.items() if member.author in people}
     return Done({thing: len(people) for thing, people in done.items()}, own)
@@ -71,7 +71,7 @@ def test_loads_differ_by_at_most_one_over_any_course(project: Any, clock: Clock,
 
     Loads may differ by more only where somebody alone at the desk had done all of the least loaded, or a lease ended.
     """
-    from kapwa.studio.assigning import finish, take_along
+    from kapwa.studio.core.assigning import finish, take_along
 
     drawn = random.Random(seed)
     people = members_of(project, drawn.randint(2, 7))
@@ -128,7 +128,7 @@ def test_loads_differ_by_at_most_one_over_any_course(project: Any, clock: Clock,
 
 
 def test_everybody_who_goes_on_covers_all_evenly(project: Any, clock: Clock) -> None:
-    from kapwa.studio.assigning import finish, waiting
+    from kapwa.studio.core.assigning import finish, waiting
 
     people, things = members_of(project, 12), [f"thing-{place}" for place in range(30)]
     done: dict[str, set[str]] = {thing: set() for thing in things}
@@ -147,7 +147,7 @@ def test_everybody_who_goes_on_covers_all_evenly(project: Any, clock: Clock) -> 
 
 
 def test_a_lease_is_renewed_ends_and_comes_back(project: Any, clock: Clock) -> None:
-    from kapwa.studio.assigning import finish, take_along, waiting
+    from kapwa.studio.core.assigning import finish, take_along, waiting
     from kapwa.studio.models import Lease
 
     first, second = members_of(project, 2)

@@ -89,7 +89,7 @@ def test_a_workbook_comes_back_as_the_answers_that_stand_in_it(food: Any, answer
 
 
 def test_texts_and_columns_of_one_name_are_all_there(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio.desks import Field, Option, Shown, Task, Work
+    from kapwa.studio.core.desks import Field, Option, Shown, Task, Work
 
     choices = (Option("a", "=1+1"), Option("b", "two, with a comma"))
     fields = tuple(Field(name, "Which?", "choice", choices) for name in ("one", "two"))
@@ -159,7 +159,7 @@ def test_what_is_no_file_of_work_is_refused(answerer: Someone) -> None:
 def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
     project: Any, food: Any, answerer: Someone, people: dict[str, Someone]
 ) -> None:
-    from kapwa.studio import consent
+    from kapwa.studio.core import consent
     from kapwa.studio.models import Event, Membership
 
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
@@ -180,23 +180,23 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
 
 
 def test_while_a_large_file_is_read_others_write(food: Any, answerer: Someone, monkeypatch: Any) -> None:
-    from kapwa.studio import events, taking
+    from kapwa.studio.core import intake, log
 
     book = filled(fetched(answerer, "work/food/table/"), lambda sheet, column: sheet.append([None] * 3))
-    read, free = taking.read_sheet, []
+    read, free = intake.read_sheet, []
 
     def slowly(path: Path) -> Any:
         def write() -> None:
-            free.append(events._WRITER.acquire(timeout=0.5))
+            free.append(log._WRITER.acquire(timeout=0.5))
             if free[-1]:
-                events._WRITER.release()
+                log._WRITER.release()
 
         other = Thread(target=write)
         other.start()
         other.join()
         return read(path)
 
-    monkeypatch.setattr(taking, "read_sheet", slowly)
+    monkeypatch.setattr(intake, "read_sheet", slowly)
     assert "0 new answers" in bring(answerer, "g.xlsx", book)
     assert free == [True]
 
@@ -243,7 +243,7 @@ def test_an_outbox_comes_in_record_by_record(food: Any, answerer: Someone) -> No
 def test_the_command_takes_in_what_members_bring(food: Any, answerer: Someone, tmp_path: Path) -> None:
     from kapwa.errors import DataError
     from kapwa.studio.commands import find_project
-    from kapwa.studio.taking import take_in
+    from kapwa.studio.core.intake import take_in
 
     def fill(sheet: Any, column: Callable[[str], str]) -> None:
         sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
@@ -260,7 +260,7 @@ def test_a_command_knows_every_desk(tmp_path: Path) -> None:
     """Also where no page was asked for, which loads all there is."""
     code = (
         "import sys, pathlib; from kapwa.studio.settings import configure; configure(pathlib.Path(sys.argv[1]));"
-        "from kapwa.studio.desks import DESKS; print(*sorted(DESKS))"
+        "from kapwa.studio.core.desks import DESKS; print(*sorted(DESKS))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["adaptation", "answers", "baseline", "criteria", "errors", "pairs"]
@@ -323,8 +323,8 @@ def test_the_human_baseline_goes_out_and_comes_back_in_every_form(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     """A real desk whose choices are long texts in an order of each person's own."""
-    from kapwa.studio.drawing import draw
     from kapwa.studio.models import Drawn, Judgement
+    from kapwa.studio.ratings.drawing import draw
 
     some_accepted(people, 4)
     draw(project, "baseline")

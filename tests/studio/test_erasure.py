@@ -28,11 +28,11 @@ def test_what_waited_behind_its_authors_withdrawal_is_not_written(
     from django.db import transaction
     from django.utils import timezone
 
-    from kapwa.studio import security
-    from kapwa.studio.erasure import erase_author, forget
-    from kapwa.studio.events import record, writing
+    from kapwa.studio.core import security
+    from kapwa.studio.core.erasure import erase_author, forget
+    from kapwa.studio.core.kinds import RefusedError
+    from kapwa.studio.core.log import record, writing
     from kapwa.studio.models import Event, Membership
-    from kapwa.studio.projections import RefusedError
 
     berto = Membership.objects.get(pseudonym="Berto")
 
@@ -59,9 +59,9 @@ def test_who_saves_settings_behind_a_withdrawal_brings_no_text_back(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio import security
-    from kapwa.studio.erasure import erase_author
-    from kapwa.studio.events import differences, writing
+    from kapwa.studio.core import security
+    from kapwa.studio.core.erasure import erase_author
+    from kapwa.studio.core.log import differences, writing
 
     people["ana"].post("settings/", {"contact": CANARY, "limits": CANARY})
     people["ana"].post("people/", {"action": "roles", "author": _of("Dina"), "roles": ["coordinator"]})
@@ -86,7 +86,7 @@ def test_nothing_of_a_removed_text_is_left_and_votes_count_again(
 ) -> None:
     from django.db import connection
 
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Membership, Person, Situation, Vote
 
     berto, carla, dina, edo = (people[name] for name in ("berto", "carla", "dina", "edo"))
@@ -194,7 +194,7 @@ def test_a_withdrawal_after_a_release_shows_in_the_next(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     from kapwa.datasets.withdrawn import withdrawn_hash
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
 
     for place, (writer, name) in enumerate((("berto", "Liza"), ("carla", "Tomas")), start=1):
         other = {"berto": "carla", "carla": "berto"}[writer]
@@ -239,9 +239,9 @@ def test_a_forgotten_member_comes_back_as_somebody_new(project: Any, people: dic
 def test_what_a_scribe_and_a_coordinator_did_for_others_stays(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.describe import log_facts
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.describe import log_facts
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Membership, Situation
 
     people["berto"].post("situations/new/", a_situation("Liza"))
@@ -265,9 +265,9 @@ def test_what_others_and_models_made_of_a_changed_field_goes_too(
 ) -> None:
     from django.db import connection
 
-    from kapwa.studio.events import differences, snapshot
+    from kapwa.studio.core.log import differences, snapshot
     from kapwa.studio.models import Event, Situation
-    from kapwa.studio.views import writing
+    from kapwa.studio.situations.views import writing
 
     people["carla"].post("situations/new/", a_situation("Tomas"))
     author = Situation.objects.get().author
@@ -307,7 +307,7 @@ def test_who_has_no_role_any_more_may_still_withdraw(project: Any, people: dict[
 def test_a_withdrawal_stands_where_its_traces_cannot_be_cleared(
     studio: Path, project: Any, people: dict[str, Someone], monkeypatch: Any
 ) -> None:
-    from kapwa.studio import erasure
+    from kapwa.studio.core import erasure
     from kapwa.studio.models import Person, TracesDue
 
     people["edo"].post("me/", {"action": "profile", "pseudonym": "Edo", "contact": CANARY})
@@ -328,7 +328,7 @@ def test_nothing_of_a_removed_question_is_left_nor_what_was_made_of_it(
     from django.db import connection
     from test_everyday import agree, asked_now, propose
 
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Question, Wording
 
     _, minji, huda, jun, _ = askers.values()
@@ -380,8 +380,8 @@ def test_nothing_of_a_removed_answer_is_left_and_votes_count_again(
     from django.db import connection
     from studio_answers import answer, ask, member_of, merged
 
-    from kapwa.studio.events import differences
-    from kapwa.studio.merging import key_of
+    from kapwa.studio.core.log import differences
+    from kapwa.studio.core.text import key_of
     from kapwa.studio.models import Lease
 
     question, omar = ask(everyday, "아침에?"), member_of(askers["omar"])
@@ -444,8 +444,8 @@ def test_traces_that_a_reader_kept_are_cleared_at_the_next_check_or_start(
 def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Elicited, Event, Situation, Topic, Vote
 
     quoted = f"Hindi ko siya {CANARY}."
@@ -527,8 +527,8 @@ def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contribution
 ) -> None:
     from django.db import connection
 
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event
 
     people["berto"].post("situations/new/", a_situation("Liza"))

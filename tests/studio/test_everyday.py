@@ -56,7 +56,7 @@ def stored(project: Any) -> dict[tuple[str, str], tuple[str, str, int, int]]:
 
 def something(project: Any, draw: random.Random) -> None:
     """Let somebody do something, whether it is allowed or not."""
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Question, Wording
 
     actor, tag = draw.choice(PEOPLE), draw.choice(LANGUAGES)
@@ -93,10 +93,10 @@ def something(project: Any, draw: random.Random) -> None:
 def test_states_equal_a_plain_recount_of_the_log_also_after_an_erasure(project: Any, seed: int) -> None:
     from django.db import transaction
 
-    from kapwa.studio.erasure import erase_author
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.erasure import erase_author
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Question
-    from kapwa.studio.projections.everyday import askable
+    from kapwa.studio.questions.events import askable
 
     draw, refused = random.Random(seed), 0
     states: set[str] = set()
@@ -157,7 +157,7 @@ def propose(who: Someone, number: int, tag: str, text: str, status: int = 200, *
 
 
 def asked_now(project: Any, tag: str) -> list[str]:
-    from kapwa.studio.projections.everyday import askable
+    from kapwa.studio.questions.events import askable
 
     return [one.text for one in askable(project, tag)]
 
@@ -267,9 +267,9 @@ def test_questions_come_in_from_packs_and_tables_with_the_rows_that_cannot(
 ) -> None:
     from django.core.files.uploadedfile import SimpleUploadedFile
 
-    from kapwa.studio.events import differences
-    from kapwa.studio.importing import import_questions
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Question, Wording
+    from kapwa.studio.questions.importing import import_questions
 
     assert import_questions(everyday, "sample:south-korea")[:2] == (15, 17)  # with both prompts
     assert import_questions(everyday, "sample:south-korea")[:2] == (0, 0)

@@ -33,7 +33,7 @@ def word(project: Any, name: str, tag: str, text: str, *agreeing: str) -> None:
     """Put a prompt into a language."""
     from django.db import transaction
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Question, Wording
 
     found = Question.objects.get(project=project, name=name)
@@ -48,7 +48,7 @@ def word(project: Any, name: str, tag: str, text: str, *agreeing: str) -> None:
 def decide(project: Any, question: Any, kind: str, actor: str = "merger", **body: Any) -> Any:
     from django.db import transaction
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
 
     with transaction.atomic():
         return record(project, f"answers.{kind}", {"language": "ko", **body}, actor=actor, subject=question.id)
@@ -66,8 +66,8 @@ def votes_of(folder: Path, question: str, culture: str) -> dict[frozenset[str], 
 def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from kapwa.studio.freeze import freeze
-    from kapwa.studio.merging import key_of
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.text import key_of
     from kapwa.suites.blend.data import read_data
     from kapwa.suites.folders.adding import check_folder
 
@@ -126,8 +126,8 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.events import record
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Question, Wording
 
     project, (first, second), _ = surveyed
@@ -163,9 +163,9 @@ def test_answers_and_words_of_who_does_not_want_them_published_stay_out(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.events import record
-    from kapwa.studio.freeze import freeze
-    from kapwa.studio.merging import key_of
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import record
+    from kapwa.studio.core.text import key_of
 
     project, (first, _), people = surveyed
     silent = people[3]  # who alone said bread
@@ -201,9 +201,9 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
     from django.db import transaction
 
     from kapwa.datasets.withdrawn import withdrawn_hash
-    from kapwa.studio.erasure import erase_author
-    from kapwa.studio.freeze import freeze
-    from kapwa.studio.releasing.base import public_salt
+    from kapwa.studio.core.erasure import erase_author
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.release import public_salt
     from kapwa.suites.folders.adding import check_folder
 
     project, _, people = surveyed
@@ -237,8 +237,8 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
 def test_a_release_is_the_same_in_whatever_order_a_database_keeps_names(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:
-    from kapwa.studio.freeze import freeze, release_files
-    from kapwa.studio.merging import key_of
+    from kapwa.studio.core.freeze import freeze, release_files
+    from kapwa.studio.core.text import key_of
     from kapwa.studio.models import Release
 
     project, questions, _ = surveyed
@@ -262,8 +262,8 @@ def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Pat
     from django.db import transaction
     from studio_answers import answerers
 
-    from kapwa.studio.events import record
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Event
 
     word(everyday, "inst-4", "ko", "짧게 답하세요. {q}", "first", "second")
@@ -285,7 +285,7 @@ def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Pat
 
 
 def test_a_private_part_holds_whole_questions(surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path) -> None:
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
 
     project, _, people = surveyed
     project.salt = "both parts have something"
@@ -304,7 +304,7 @@ def test_a_release_loads_in_datasets(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
 
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     made = freeze(surveyed[0], "1.0.0", tmp_path)
@@ -316,7 +316,7 @@ def test_a_release_loads_in_datasets(
 def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp_path: Path) -> None:
     from studio_answers import answerers
 
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
 
     question, people = ask(everyday, "아침에 무엇을 먹나요?"), answerers(everyday, 1)
     with pytest.raises(UsageError, match="Nothing of araw is accepted yet") as caught:

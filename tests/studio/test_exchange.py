@@ -14,9 +14,9 @@ from kapwa.errors import DataError, UsageError
 
 
 def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
-    from kapwa.studio.exchange import import_situations
-    from kapwa.studio.fields import FIELDS, as_row
     from kapwa.studio.models import Situation
+    from kapwa.studio.situations.fields import FIELDS, as_row
+    from kapwa.studio.situations.importing import import_situations
     from kapwa.suites.kalahi.data import read_situations
 
     assert import_situations(project, "sample:egyptian") == 10
@@ -44,8 +44,9 @@ def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict
 
 
 def test_what_cannot_be_imported_says_where(project: Any, tmp_path: Path) -> None:
-    from kapwa.studio.exchange import import_project, import_situations
+    from kapwa.studio.core.exchange import import_project
     from kapwa.studio.models import Situation
+    from kapwa.studio.situations.importing import import_situations
 
     row = {
         "id": "a",
@@ -77,8 +78,8 @@ def test_a_project_comes_back_from_its_archive(
     project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
 ) -> None:
     from kapwa.studio import commands
-    from kapwa.studio.events import differences, snapshot
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.log import differences, snapshot
     from kapwa.studio.models import Event, Project
 
     people["ana"].post("topics/", {"name": "friendship"})
@@ -114,10 +115,10 @@ def test_a_project_comes_back_from_its_archive(
 
 
 def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
-    from kapwa.studio.drawing import draw
-    from kapwa.studio.events import differences
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Judgement, Project
+    from kapwa.studio.ratings.drawing import draw
 
     some_accepted(people, 2)
     draw(project, "baseline")
@@ -135,7 +136,7 @@ def test_ratings_and_signs_of_lines_come_back_too(project: Any, people: dict[str
 def test_an_archive_that_is_strange_changes_nothing(
     project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
 ) -> None:
-    from kapwa.studio import exchange
+    from kapwa.studio.core import exchange
     from kapwa.studio.models import Person, Project
 
     people["ana"].post("topics/", {"name": "friendship"})
@@ -189,9 +190,9 @@ def test_votes_that_an_earlier_studio_took_back_unrevealed_stay_hidden(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.events import rebuild
+    from kapwa.studio.core.log import rebuild
     from kapwa.studio.models import Event, Situation
-    from kapwa.studio.projections.situations import unrevealed
+    from kapwa.studio.situations.events import unrevealed
 
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")
@@ -208,8 +209,8 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     project: Any, people: dict[str, Someone], studio: Path, tmp_path: Path
 ) -> None:
     from kapwa.studio import commands
-    from kapwa.studio.events import differences
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Membership, Person, Project, Situation, Vote
 
     said = {"name": "Alberto Reyes", "contact": "0917 555", "locality": "Sagada", "age_band": "25-34"}

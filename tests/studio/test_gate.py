@@ -19,17 +19,17 @@ from kapwa.errors import UsageError
 @pytest.fixture
 def parts(project: Any, food: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records were taken in each time that others had to wait."""
-    from kapwa.studio import taking
+    from kapwa.studio.core import intake
 
     counts: list[int] = []
-    hold, take = taking.hold, taking.take
-    monkeypatch.setattr(taking, "hold", lambda project: (counts.append(0), hold(project)))
+    hold, take = intake.hold, intake.take
+    monkeypatch.setattr(intake, "hold", lambda project: (counts.append(0), hold(project)))
 
     def counted(*arguments: Any) -> Any:
         counts[-1] += 1
         return take(*arguments)
 
-    monkeypatch.setattr(taking, "take", counted)
+    monkeypatch.setattr(intake, "take", counted)
     return counts
 
 
@@ -83,9 +83,9 @@ def test_rows_of_a_workbook_are_counted_while_it_is_read(tmp_path: Path) -> None
 
 def test_every_upload_passes_the_one_gate() -> None:
     """Who reads ``request.FILES`` keeps it with ``brought``, and posts that bring one hold nobody up."""
-    import kapwa.studio.views
+    import kapwa.studio
 
-    views = [path.read_text() for path in Path(kapwa.studio.views.__path__[0]).glob("*.py")]
+    views = [path.read_text() for path in Path(kapwa.studio.__path__[0]).rglob("*.py")]
     uploading = [text for text in views if "FILES" in text]
     assert len(uploading) == 3
     for text in uploading:
@@ -94,20 +94,18 @@ def test_every_upload_passes_the_one_gate() -> None:
 
 
 def test_questions_and_prompts_are_read_before_others_wait(askers: dict[str, Someone], monkeypatch: Any) -> None:
-    from kapwa.studio import events, gate
+    from kapwa.studio.core import gate, log
 
     free = []
     read = gate.read_parts
-    monkeypatch.setattr(
-        gate, "read_parts", lambda *given: (free.append(not events._WRITER._is_owned()), read(*given))[1]
-    )
+    monkeypatch.setattr(gate, "read_parts", lambda *given: (free.append(not log._WRITER._is_owned()), read(*given))[1])
     sent = SimpleUploadedFile("t.csv", b"id,topic,english\nx3,Food,What?\n")
     askers["minji"].post("questions/import/", {"table": sent})
     assert free == [True]
 
 
 def test_an_answer_to_head_has_no_body() -> None:
-    from kapwa.studio.security import OneWriter
+    from kapwa.studio.core.security import OneWriter
 
     answer = OneWriter(lambda request: HttpResponse("page"))(RequestFactory().head("/"))
     assert (answer.content, answer["Content-Length"]) == (b"", "4")
@@ -158,7 +156,7 @@ def test_visits_on_other_devices_end_with_an_erasure(project: Any) -> None:
     from django.contrib.sessions.models import Session
     from django.test import Client
 
-    from kapwa.studio.erasure import forget
+    from kapwa.studio.core.erasure import forget
     from kapwa.studio.models import Membership
 
     gina, berto = enter(project, "Gina", "writer"), enter(project, "Berto", "writer")

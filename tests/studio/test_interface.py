@@ -37,7 +37,7 @@ def approve(who: Someone, source: str, *seen: str, tag: str = "fil", status: int
 
 
 def shown(source: str, tag: str = "fil") -> str:
-    from kapwa.studio.interface import catalog
+    from kapwa.studio.core.interface import catalog
 
     return str(catalog(tag).find(source).msgstr)
 
@@ -50,7 +50,7 @@ def test_catalogs_hold_every_text_with_its_placeholders() -> None:
 
 
 def test_a_text_without_translation_is_named_with_the_remedy(studio: Path, tmp_path: Path) -> None:
-    from kapwa.studio import interface
+    from kapwa.studio.core import interface
 
     entry = polib.POEntry(msgid="%(n)d text <b>x</b>", msgid_plural="%(n)d texts <b>x</b>")
     assert interface.fault(entry, ["<b>isa</b>", "%(n)d <b>sulat</b>"]) == ""  # "one" need not say the number
@@ -98,7 +98,7 @@ def test_who_is_not_signed_in_chooses_a_language_and_their_browser_does_before(s
 def test_errors_and_counts_are_in_the_reader_s_language(project: Any, people: dict[str, Someone]) -> None:
     from django.utils.translation import ngettext
 
-    from kapwa.studio.interface import catalog
+    from kapwa.studio.core.interface import catalog
 
     people["edo"].post("/language/", {"language": "ar"})
     page = people["edo"].get("people/", status=403)
@@ -114,7 +114,7 @@ def test_errors_and_counts_are_in_the_reader_s_language(project: Any, people: di
 def test_a_text_worded_in_the_studio_shows_at_once_and_a_second_person_approves_it(
     project: Any, translators: tuple[Someone, Someone], people: dict[str, Someone]
 ) -> None:
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
 
     tala, tomas = translators
     edo = people["edo"]
@@ -207,7 +207,7 @@ def test_no_translation_puts_markup_into_a_page(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.events import record, writing
+    from kapwa.studio.core.log import record, writing
     from kapwa.studio.models import InterfaceText
 
     tala = translators[0]
@@ -238,7 +238,7 @@ def test_a_withdrawal_takes_the_words_and_keeps_what_others_approved(
 ) -> None:
     from django.db import connection
 
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import InterfaceText
 
     tala, tomas = translators
@@ -265,7 +265,7 @@ def test_a_withdrawal_takes_the_words_and_keeps_what_others_approved(
 
 
 def test_only_translators_and_coordinators_translate(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.security import PAGES
+    from kapwa.studio.core.security import PAGES
 
     for name in ("interface_languages", "interface_messages", "interface_file"):
         assert PAGES[name].read == {"translator", "coordinator"}
@@ -279,7 +279,7 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
 ) -> None:
     from html import unescape
 
-    from kapwa.studio.interface import catalog, guards, shipped
+    from kapwa.studio.core.interface import catalog, guards, shipped
 
     tala, tomas = translators
     edo = people["edo"]

@@ -26,7 +26,7 @@ def blend(studio: Any) -> Any:
 def decide(project: Any, question: Any, kind: str, actor: str = "merger", language: str = "ko", **body: Any) -> Any:
     from django.db import transaction
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
 
     with transaction.atomic():
         return record(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
@@ -35,14 +35,14 @@ def decide(project: Any, question: Any, kind: str, actor: str = "merger", langua
 def erase(project: Any, author: str) -> None:
     from django.db import transaction
 
-    from kapwa.studio.erasure import erase_author
+    from kapwa.studio.core.erasure import erase_author
 
     with transaction.atomic():
         erase_author(project, author)
 
 
 def key(project: Any, text: str) -> str:
-    from kapwa.studio.merging import key_of
+    from kapwa.studio.core.text import key_of
 
     return key_of(project, text)
 
@@ -112,7 +112,7 @@ def test_stale_answers_count_only_where_somebody_confirmed_them(blend: Any) -> N
 @pytest.mark.parametrize("seed", range(5))
 def test_votes_equal_a_slow_recount_over_any_course(blend: Any, seed: int) -> None:
     """Random answers, decisions, undoings, a change of the question, and a withdrawal in between."""
-    from kapwa.studio.events import RefusedError, differences, snapshot
+    from kapwa.studio.core.log import RefusedError, differences, snapshot
 
     drawn = random.Random(seed)
     question, people = ask(blend, "아침에?"), answerers(blend, 7)
@@ -157,7 +157,7 @@ def test_votes_equal_a_slow_recount_over_any_course(blend: Any, seed: int) -> No
 
 
 def test_nothing_that_was_made_of_a_removed_answer_is_left(blend: Any) -> None:
-    from kapwa.studio.events import differences, snapshot
+    from kapwa.studio.core.log import differences, snapshot
     from kapwa.studio.models import Event
 
     question, people = ask(blend, "아침에?"), answerers(blend, 3)
@@ -239,7 +239,7 @@ def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: An
     from typer.testing import CliRunner
 
     from kapwa.cli.main import app
-    from kapwa.studio.views.merging import agreed, answer_rows
+    from kapwa.studio.questions.views.merging import agreed, answer_rows
 
     ana = enter(blend, "Ana", "coordinator")
     assert "No question is asked" in ana.get("answers/")
@@ -397,8 +397,8 @@ def test_agreement_over_five_hundred_questions_is_quick(blend: Any) -> None:
 def test_suggestions_come_from_what_is_known_of_the_language(
     language: str, texts: tuple[str, ...], expected: set[tuple[str, ...]]
 ) -> None:
-    from kapwa.studio.merging import Group
-    from kapwa.studio.suggesting import suggestions
+    from kapwa.studio.questions.merging import Group
+    from kapwa.studio.questions.suggesting import suggestions
 
     groups = [Group({text: text}, [], {text}) for text in texts]
     found = {(one.reason, *(group.head for group in one.groups)) for one in suggestions(groups, language)}
@@ -406,8 +406,8 @@ def test_suggestions_come_from_what_is_known_of_the_language(
 
 
 def test_what_a_person_moved_out_is_not_suggested_again() -> None:
-    from kapwa.studio.merging import Group
-    from kapwa.studio.suggesting import suggestions
+    from kapwa.studio.questions.merging import Group
+    from kapwa.studio.questions.suggesting import suggestions
 
     groups = [Group({text: text}, [english], set()) for text, english in (("밥", "rice"), ("쌀", "Rice"))]
     assert [one.reason for one in suggestions(groups, "ko")] == ["english"]
@@ -415,7 +415,7 @@ def test_what_a_person_moved_out_is_not_suggested_again() -> None:
 
 
 def test_answers_and_decisions_come_back_from_an_archive(blend: Any, tmp_path: Path) -> None:
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
     from kapwa.studio.models import Event, Membership, Project
 
     for author in ("writer", "first", "second", "merger"):

@@ -22,8 +22,8 @@ def test_a_clock_that_steps_back_a_day_loses_and_reorders_nothing(
 ) -> None:
     from django.utils import timezone
 
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event
 
     class Yesterday(datetime):
@@ -78,24 +78,25 @@ def test_no_cell_of_what_is_downloaded_is_a_formula(everyday: Any, askers: dict[
     assert [cell for row in rows for cell in row if cell[:1] in tuple("=+-@\t\r")] == []
 
 
-# A process of its own with the studio of an earlier day; ``die`` kills it after so many steps of its upgrade.
-_OLD = """
+# A process of its own: one makes a studio of today, another one of a later day, with two more migrations, upgrades it
+# and is killed after so many steps.
+_LATER = """
 import os, signal, sys
 from pathlib import Path
 from kapwa.studio.settings import configure
 configure(Path(sys.argv[1]))
+from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.recorder import MigrationRecorder
 from kapwa.studio import commands
 doing, steps = sys.argv[2], int(sys.argv[3])
 if doing == "make":
     commands.prepare()
-    project = commands.new_project("baryo", form="blend", language="ko")
-    MigrationExecutor(connection).migrate([("studio", "0006_prompts")])
-    MigrationRecorder.Migration.objects.filter(app="studio_tables").delete()  # as in a studio of that day
+    commands.new_project("baryo", form="blend", language="ko")
     connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 else:
+    sys.path.insert(0, str(Path(sys.argv[1]).parent))
+    settings.MIGRATION_MODULES = {"studio": "later_migrations"}
     def counted(then, *given, **named):
         global steps
         steps -= 1
@@ -108,15 +109,37 @@ else:
     commands.prepare()
     print(commands.check(()))
 """
+_SECOND = """
+from django.db import migrations, models
+
+def empty(apps, schema_editor):
+    apps.get_model("studio", "Wording").objects.all().delete()
+
+class Migration(migrations.Migration):
+    dependencies = [("studio", "0001_tables")]
+    operations = [
+        migrations.RunPython(empty, migrations.RunPython.noop),
+        migrations.AddField("wording", "made_up", models.BooleanField(default=False, db_default=False)),
+    ]
+"""
+_THIRD = """
+from django.db import migrations
+
+class Migration(migrations.Migration):
+    dependencies = [("studio", "0002_second")]
+    operations = [migrations.RemoveField("wording", "made_up")]
+"""
 
 
 @pytest.mark.slow
 def test_an_upgrade_that_is_killed_midway_goes_on_and_a_copy_made_before_it_comes_back(tmp_path: Path) -> None:
+    import kapwa.studio
+
     home = tmp_path / "home"
     file = home / "studio.sqlite"
 
     def studio(doing: str, steps: int = 0) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", _OLD, str(home), doing, str(steps)]
+        command = [sys.executable, "-c", _LATER, str(home), doing, str(steps)]
         return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
 
     def put_back(content: bytes) -> None:
@@ -130,14 +153,20 @@ def test_an_upgrade_that_is_killed_midway_goes_on_and_a_copy_made_before_it_come
     with sqlite3.connect(file) as database:
         (count,) = database.execute("SELECT count(*) FROM studio_event").fetchone()
     sound = f"(1, {count}, [])"
-    for steps in (2, 5, 8):  # in the first migrations, in later ones, between the last and the tables
+    first = Path(kapwa.studio.__path__[0]) / "migrations" / "0001_tables.py"
+    files = {"__init__": "", "0001_tables": first.read_text(), "0002_second": _SECOND, "0003_third": _THIRD}
+    later = tmp_path / "later_migrations"
+    later.mkdir()
+    for name, text in files.items():
+        (later / f"{name}.py").write_text(text)
+    for steps in (1, 2, 3):  # before the first migration, before the last, between that and the tables
         put_back(copy)
         assert studio("upgrade", steps).returncode == -signal.SIGKILL
         goes_on = studio("upgrade")
         assert sound in goes_on.stdout, (steps, goes_on.stderr)
     # The copy that somebody made before, over what a killed upgrade left.
     put_back(copy)
-    assert studio("upgrade", 5).returncode == -signal.SIGKILL
+    assert studio("upgrade", 2).returncode == -signal.SIGKILL
     put_back(copy)
     back = studio("upgrade")
     assert sound in back.stdout, back.stderr

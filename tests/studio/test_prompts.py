@@ -54,7 +54,7 @@ def filled(prompts: dict[str, Any]) -> None:
 def messages(project: Any, template: str = "") -> list[str]:
     """What is said of the prompts of a template, or of all."""
     from kapwa.studio.models import PromptPart
-    from kapwa.studio.prompts import checked_prompts
+    from kapwa.studio.prompts.checks import checked_prompts
 
     parts = PromptPart.objects.filter(project=project, retired=False).order_by("seq")
     found = checked_prompts(project, parts)
@@ -116,7 +116,7 @@ def test_words_of_another_language_and_missing_forms_are_found(prompts: dict[str
 
 def test_where_faults_come_from_is_named_once(prompts: dict[str, Any]) -> None:
     from kapwa.studio.models import PromptPart
-    from kapwa.studio.prompts import causes, checked_prompts
+    from kapwa.studio.prompts.checks import causes, checked_prompts
 
     filled(prompts)
     add(prompts["berto"], "concept", "topic,concept\nkusina,Bread baking\n")
@@ -185,7 +185,7 @@ def test_a_file_is_read_and_a_form_sent_twice_counts_once(prompts: dict[str, Any
 
 
 def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, Any]) -> None:
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import PromptPart
 
     berto, carla, edo, ana = (prompts[name] for name in ("berto", "carla", "edo", "ana"))
@@ -222,7 +222,7 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
 def test_a_removed_text_takes_what_was_made_of_it_with_it(studio: Path, prompts: dict[str, Any]) -> None:
     from django.db import connection
 
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, PromptPart
 
     berto, carla = prompts["berto"], prompts["carla"]
@@ -279,7 +279,7 @@ def agreed_project(prompts: dict[str, Any]) -> Any:
 
 def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: Path) -> None:
     from kapwa.errors import KapwaError
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import PromptPart
     from kapwa.suites.eecc.data import read_folder
     from kapwa.suites.folders.adding import check_folder
@@ -334,7 +334,7 @@ def test_a_release_has_no_words_without_consent_and_names_what_was_withdrawn(
 ) -> None:
     import shutil
 
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.suites.folders.adding import check_folder
 
     project = agreed_project(prompts)
@@ -359,9 +359,9 @@ def test_a_release_has_no_words_without_consent_and_names_what_was_withdrawn(
 
 def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[str, Any], tmp_path: Path) -> None:
     from kapwa.errors import KapwaError
-    from kapwa.studio.freeze import freeze
-    from kapwa.studio.importing import import_prompts
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Project, PromptPart
+    from kapwa.studio.prompts.importing import import_prompts
 
     project, ana = prompts["project"], prompts["ana"]
     assert import_prompts(project, "sample:cities") == 16
@@ -385,9 +385,9 @@ def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[
 
 
 def test_a_project_of_prompts_comes_back_from_its_archive(prompts: dict[str, Any], tmp_path: Path) -> None:
-    from kapwa.studio.events import snapshot
-    from kapwa.studio.exchange import export_project, import_project
-    from kapwa.studio.freeze import release_files
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.freeze import release_files
+    from kapwa.studio.core.log import snapshot
     from kapwa.studio.models import Membership, Person, Project, Release
 
     project = agreed_project(prompts)

@@ -15,7 +15,7 @@ from studio_people import Someone, a_situation, accepted
 
 @given(values=st.lists(st.sampled_from(["", "a", "b", "c", "d"]), max_size=40))
 def test_no_group_of_fewer_than_five_can_be_had(empty_database: Path, values: list[str]) -> None:
-    from kapwa.studio.describe import FEWEST, anonymous
+    from kapwa.studio.core.describe import FEWEST, anonymous
 
     found = anonymous(values)
     assert sum(found.values()) in (0, len(values))
@@ -36,7 +36,7 @@ def test_no_group_of_fewer_than_five_can_be_had(empty_database: Path, values: li
 def test_two_releases_together_tell_of_no_fewer_than_five(
     empty_database: Path, stayed: list[str], left: list[str], came: list[str]
 ) -> None:
-    from kapwa.studio.describe import _tells_apart, anonymous
+    from kapwa.studio.core.describe import _tells_apart, anonymous
 
     past, now = anonymous(stayed + left), anonymous(stayed + came)
     if not past or not now or _tells_apart(past, now):
@@ -55,10 +55,10 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.events import record
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import record
+    from kapwa.studio.core.members import new_code
     from kapwa.studio.models import Membership, Person, Situation
-    from kapwa.studio.people import new_code
 
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")
@@ -85,7 +85,7 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
 
 
 def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
 
     people["berto"].post(
         "me/", {"action": "profile", "pseudonym": "Berto", "locality": "Sagada", "credit": "pseudonym"}
@@ -119,7 +119,7 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
 def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Membership, Project, Situation
 
     berto = people["berto"]
@@ -143,9 +143,9 @@ def test_a_name_cannot_write_a_line_or_a_heading_into_a_release(
 
 def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Path, monkeypatch: Any) -> None:
     datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
-    from kapwa.studio.exchange import import_situations
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Situation
+    from kapwa.studio.situations.importing import import_situations
 
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     import_situations(project, "sample:egyptian")
@@ -163,38 +163,6 @@ def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Pat
     assert "- &lt;i&gt;few&lt;/i&gt;" in page
     described = json.loads((made.folder / "croissant.json").read_text())
     assert described["citeAs"].startswith("Contributors of Baryo")
-
-
-def test_a_release_of_an_earlier_database_opens_after_a_migration(studio: Path, tmp_path: Path) -> None:
-    from django.db import connection
-    from django.db.migrations.executor import MigrationExecutor
-
-    from kapwa.studio import commands
-    from kapwa.studio.freeze import freeze
-
-    MigrationExecutor(connection).migrate([("studio", "0001_studio")])
-    old = MigrationExecutor(connection).loader.project_state([("studio", "0001_studio")]).apps
-    project = old.get_model("studio", "Project").objects.create(slug="luma", title="Luma", culture="F", language="fil")
-    own = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
-    release = {"version": "1.0.0", "date": "2026-01-31", "items": {own: 1}, "authors": ["a"]}
-    release["card"] = {
-        **{
-            "culture": "F",
-            "language": "fil",
-            "title": "Luma",
-            "licence": "CC-BY-4.0",
-            "collected": "c",
-            "consent": "c",
-        },
-        **{"reviewed_by_native_speakers": True, "limits": ["l"], "version": "1.0.0"},
-    }
-    events = [(own, "situation.drafted", {"changes": a_situation("Liza"), "number": 1})]
-    events += [("3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e60", "release.frozen", release)]
-    for uuid, kind, body in events:
-        old.get_model("studio", "Event").objects.create(uuid=uuid, project=project, kind=kind, actor="a", body=body)
-    commands.prepare()
-    now = commands.find_project("luma")
-    assert freeze(now, "1.0.0", tmp_path).rows == 1
 
 
 def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
@@ -227,9 +195,9 @@ def test_who_is_stopped_between_a_migration_and_the_tables_begins_again(
 def test_a_private_part_is_whole_situations_and_stays_private(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.exchange import import_situations
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Situation
+    from kapwa.studio.situations.importing import import_situations
     from kapwa.suites.folders.adding import check_folder
 
     project.salt = "5a17" * 4  # with another, all might be public
@@ -263,7 +231,7 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     from kapwa.errors import UsageError
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Elicited, Situation
 
     def agree(name: str, **scopes: str) -> None:
@@ -319,7 +287,7 @@ def test_a_release_that_cannot_be_written_is_none(
     project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
 ) -> None:
     from kapwa.errors import UsageError
-    from kapwa.studio import freeze as freezing
+    from kapwa.studio.core import freeze as freezing
     from kapwa.studio.models import Release, Situation
 
     people["berto"].post("situations/new/", a_situation("Liza"))
@@ -343,9 +311,9 @@ def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     from kapwa.errors import UsageError
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.kinds import RefusedError
     from kapwa.studio.models import Situation
-    from kapwa.studio.projections import RefusedError
 
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")
@@ -371,8 +339,8 @@ def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
 def test_a_release_comes_out_the_same_under_other_settings_and_another_name(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.exchange import export_project, import_project
-    from kapwa.studio.freeze import freeze, release_files
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.freeze import freeze, release_files
     from kapwa.studio.models import Membership, Person, Project, Release
 
     people["berto"].post("situations/new/", a_situation("Liza"))

@@ -16,7 +16,7 @@ SCRIPT = "\"'><script>alert(7)</script><img src=x onerror=alert(7)>{{7777*7}}"
 
 def pages() -> dict[str, Any]:
     import kapwa.studio.urls  # noqa: F401 - fills the table
-    from kapwa.studio.security import PAGES
+    from kapwa.studio.core.security import PAGES
 
     return PAGES
 
@@ -24,8 +24,8 @@ def pages() -> dict[str, Any]:
 @pytest.fixture
 def filled(project: Any, people: dict[str, Someone]) -> dict[str, str]:
     """A project with one of everything, and what stands for the parts of addresses."""
-    from kapwa.studio.drawing import draw
     from kapwa.studio.models import PromptPart, Topic
+    from kapwa.studio.ratings.drawing import draw
 
     people["ana"].post("prompts/identity/", {"identity": "Ugandan"})
     people["ana"].post("topics/", {"name": "friendship"})
@@ -74,7 +74,7 @@ def _answer_with_scripts(project: Any, author: str) -> None:
     """Let somebody answer question 2, as no form of a project of situations would let them."""
     from django.db import transaction
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Question
 
     question = Question.objects.get(number=2)
@@ -96,7 +96,7 @@ def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:
 
 
 def test_a_page_without_roles_cannot_be_made(studio: Path) -> None:
-    from kapwa.studio.security import page
+    from kapwa.studio.core.security import page
 
     with pytest.raises(UsageError, match="names no roles"):
         page("secret/")(lambda request, visit: None)
@@ -122,7 +122,7 @@ def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
 
 def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[str, str]) -> None:
     from kapwa.studio import commands
-    from kapwa.studio.roles import ROLES
+    from kapwa.studio.core.roles import ROLES
 
     other = commands.new_project("iba", language="fil")
     outsider = enter(other, "Iba", "coordinator", "writer", "scribe", "reviewer")
@@ -158,7 +158,8 @@ def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[st
 
 
 def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio import commands, consent
+    from kapwa.studio import commands
+    from kapwa.studio.core import consent
 
     code = commands.invite_people(project, ["writer"], 1, "")[0].code
     new = Someone(project.slug).arrive(code, "Bago")
@@ -258,7 +259,7 @@ def test_guesses_are_counted_by_network_kept_over_a_restart_and_forgotten(projec
 
     from django.utils import timezone
 
-    from kapwa.studio import people as codes
+    from kapwa.studio.core import members as codes
     from kapwa.studio.models import WrongCode
 
     for n in range(codes.MOST_ALIKE):
@@ -285,7 +286,7 @@ def test_who_knows_how_a_code_begins_tries_sixty_five_of_the_rest_in_ten_minutes
 
     from django.utils import timezone
 
-    from kapwa.studio import people as codes
+    from kapwa.studio.core import members as codes
     from kapwa.studio.models import WrongCode
 
     begin = timezone.now()
@@ -340,7 +341,7 @@ def test_headers_allow_no_script_of_elsewhere(project: Any, people: dict[str, So
 def test_scripts_in_every_field_show_as_text_on_every_page(
     project: Any, filled: dict[str, str], people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
 
     people["ana"].post("people/", {"action": "roles", "author": _author(people["dina"]), "roles": ["scribe", "writer"]})
     bad = {name: f"{name} {SCRIPT}" for name in a_situation() if name not in ("language", "best")}
@@ -474,12 +475,12 @@ def test_what_was_typed_is_shown_where_it_was_refused_however_short_without_the_
 
 
 def test_nothing_is_told_of_errors_inside(project: Any, people: dict[str, Someone], monkeypatch: Any) -> None:
-    from kapwa.studio.views import member
+    from kapwa.studio.situations.views import overview
 
     def fault(*_: Any) -> None:
         raise RuntimeError("secret inside")
 
-    monkeypatch.setattr(member, "coverage", fault)
+    monkeypatch.setattr(overview, "coverage", fault)
     people["ana"].client.raise_request_exception = False
     answer = people["ana"].client.get("/p/baryo/")
     assert answer.status_code == 500
@@ -628,7 +629,7 @@ def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: dic
     assert edo.client.get("/p/iba/consent/").status_code == 200
     assert edo.client.get("/p/baryo/me/").status_code == 404
     # An invitation that two took at the same moment lets one in.
-    from kapwa.studio.people import join
+    from kapwa.studio.core.members import join
 
     again = Invitation.objects.get(pk=Invitation.objects.latest("pk").pk)
     with pytest.raises(UsageError, match="was just used"):

@@ -46,14 +46,14 @@ def texts(place: Path) -> Path:
 
 
 def draw(project: Any, *given: Any, **options: Any) -> Any:
-    from kapwa.studio.drawing import draw as drawn
+    from kapwa.studio.ratings.drawing import draw as drawn
 
     return drawn(project, *given, **options)
 
 
 def written(project: Any, kind: str, folder: Path) -> Path:
     from kapwa.datasets.sheets import write_files
-    from kapwa.studio.views.ratings import result_table
+    from kapwa.studio.ratings.views import result_table
 
     write_files({f"{kind}.csv": result_table(project, kind)}, folder)
     return folder
@@ -71,7 +71,7 @@ def raters(project: Any, count: int = 3, role: str = "rater") -> list[Someone]:
 
 def test_a_draw_is_recorded_follows_its_seed_and_never_changes(project: Any, saq: Path) -> None:
     from kapwa.studio import commands
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event
 
     first = draw(project, "errors", saq, sample=6, seed=5, where=CULTURE)
@@ -181,7 +181,7 @@ def test_the_last_rating_of_a_person_counts(project: Any, saq: Path, tmp_path: P
 def test_three_validators_make_the_ceiling(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
     """Six situations; choices count by the option and not by its place, in the page, the command and the report."""
     from kapwa.report.page import build_report
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Drawn, Event
 
     some_accepted(people)
@@ -284,7 +284,7 @@ def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(
     project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
 ) -> None:
     from kapwa.report.page import build_report
-    from kapwa.studio.desks import DESKS
+    from kapwa.studio.core.desks import DESKS
     from kapwa.studio.models import Drawn, Event, Membership
 
     made = draw(project, "pairs", saq, other_saq, sample=5, where=CULTURE)
@@ -337,7 +337,7 @@ def test_a_rater_who_leaves_is_not_counted_and_nothing_is_left_of_them(
 ) -> None:
     from django.db import connection
 
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Judgement
 
     draw(project, "errors", saq, sample=3, where=CULTURE)
@@ -362,8 +362,8 @@ def test_words_of_an_erased_author_are_in_no_drawn_text(
     from django.db import connection
     from studio_people import a_situation, accepted
 
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Drawn, Judgement
 
     for number, (writer, other, name) in enumerate((("berto", "carla", "kanaryo-1"), ("carla", "berto", "Tomas")), 1):
@@ -388,7 +388,7 @@ def test_words_of_an_erased_author_are_in_no_drawn_text(
 
 
 def test_another_name_of_the_culture_changes_nothing_that_was_drawn(project: Any, people: dict[str, Someone]) -> None:
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Drawn
 
     some_accepted(people, 1)
@@ -486,7 +486,7 @@ def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path,
 def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any, people: dict[str, Someone]) -> None:
     from studio_people import a_situation, accepted
 
-    from kapwa.studio.events import differences
+    from kapwa.studio.core.log import differences
     from kapwa.studio.models import Drawn, Event, Judgement
 
     people["carla"].post("situations/new/", a_situation("Tomas"))

@@ -70,8 +70,8 @@ def test_a_batch_has_fifty_tasks_with_all_that_a_phone_shows(food: Any, answerer
 
 def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answerer: Someone, monkeypatch: Any) -> None:
     """50 questions of a sample pack, 50 ratings of answers to situations of another, and of stories, as they travel."""
-    from kapwa.studio.desks import Option, Shown, Task, Work
-    from kapwa.studio.rating import _criteria
+    from kapwa.studio.core.desks import Option, Shown, Task, Work
+    from kapwa.studio.ratings.desks import _criteria
     from kapwa.suites.kalahi.data import read_situations
 
     situations, _ = read_situations("sample:filipino")
@@ -124,7 +124,7 @@ def test_another_content_under_the_same_number_is_kept_beside_the_first(food: An
 def test_what_was_kept_beside_goes_with_its_author(project: Any, food: Any, answerer: Someone) -> None:
     from django.db import transaction
 
-    from kapwa.studio.erasure import erase_author
+    from kapwa.studio.core.erasure import erase_author
 
     first = a_record(answerer)
     send(answerer, first, {**first, "values": {**first["values"], "text": "KANARYO"}})
@@ -138,8 +138,8 @@ def test_what_was_kept_beside_goes_with_the_words_of_others_in_it(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.erasure import erase_author
-    from kapwa.studio.events import record
+    from kapwa.studio.core.erasure import erase_author
+    from kapwa.studio.core.log import record
 
     words = "Batiin mo siya at kumustahin, sabi ni KANARYO."
     with transaction.atomic():

@@ -92,7 +92,7 @@ def test_every_act_of_a_coordinator_on_people_is_in_the_log(project: Any, people
 def test_a_backup_from_the_page_names_nobody_and_holds_no_secret(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
     from kapwa.studio.models import Project
 
     people["berto"].post("situations/new/", a_situation("Liza"))
@@ -179,7 +179,7 @@ class Village:
 
     def come_and_go(self, folder: Path) -> None:
         """Somebody writes and withdraws; an archive was taken in between."""
-        from kapwa.studio.exchange import export_project
+        from kapwa.studio.core.exchange import export_project
 
         word = f"salita{self.turn:04}ko"
         writer = quick(self.project, f"Si {word}", "writer")
@@ -196,8 +196,8 @@ class Village:
 
     def restore(self, older: Path, studio: Path) -> None:
         """The studio is lost and made anew from an archive: nothing of anybody who withdrew since is in it."""
-        from kapwa.studio.events import differences
-        from kapwa.studio.exchange import export_project, import_project
+        from kapwa.studio.core.exchange import export_project, import_project
+        from kapwa.studio.core.log import differences
         from kapwa.studio.models import Person, Project
 
         Project.objects.all().delete()
@@ -216,8 +216,8 @@ def test_nothing_withdrawn_comes_back_from_older_archives(project: Any, studio: 
     """People write, archives are taken, people withdraw, older archives come back: no word of theirs is in anything."""
     from django.db import connection
 
-    from kapwa.studio.exchange import export_project
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.exchange import export_project
+    from kapwa.studio.core.freeze import freeze
 
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA synchronous=OFF")  # nobody cuts the power here
@@ -245,8 +245,8 @@ def test_an_older_copy_of_the_database_is_not_frozen_before_who_withdrew_is_with
     from django.db import connection
 
     from kapwa.studio import commands
-    from kapwa.studio.freeze import freeze
-    from kapwa.studio.projections import RefusedError
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.kinds import RefusedError
 
     people["berto"].post("situations/new/", a_situation("panatag"))
     people["berto"].post("situations/1/submit/")
@@ -280,9 +280,9 @@ def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
     """Where the file beside the database is not known, that of a later release does the same; a damaged one is said."""
     from django.conf import settings
 
-    from kapwa.studio import withdrawals
-    from kapwa.studio.exchange import export_project, import_project
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core import withdrawals
+    from kapwa.studio.core.exchange import export_project, import_project
+    from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Event, Membership, Project
 
     for number, name in ((1, "berto"), (2, "carla")):
@@ -312,7 +312,7 @@ def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
 
 def test_a_page_that_writes_and_records_nothing_fails(project: Any, people: dict[str, Someone]) -> None:
     """What watches every test of this folder does: a view of a project that writes has an event for it."""
-    from kapwa.studio.views import member
+    from kapwa.studio.core.views import member
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(member, "act", lambda *_given, **_named: None)
@@ -364,9 +364,9 @@ def test_sync_takes_no_answer_to_a_question_that_nobody_agreed_to(everyday: Any)
 
     from studio_answers import ask, revise
 
-    from kapwa.studio.events import record
+    from kapwa.studio.core.intake import take, token_of
+    from kapwa.studio.core.log import record
     from kapwa.studio.models import Answer, Membership, Question
-    from kapwa.studio.taking import take, token_of
 
     enter(everyday, "Nari", "answerer")
     member = Membership.objects.get(pseudonym="Nari")
@@ -401,7 +401,7 @@ def test_sync_takes_no_answer_to_a_question_that_nobody_agreed_to(everyday: Any)
 def test_an_archive_of_an_unknown_form_or_with_a_number_too_large_is_refused(
     project: Any, people: dict[str, Someone], tmp_path: Path, changed: dict[str, dict[str, Any]]
 ) -> None:
-    from kapwa.studio.exchange import export_project, import_project
+    from kapwa.studio.core.exchange import export_project, import_project
     from kapwa.studio.models import Project
 
     export_project(project, tmp_path / "whole.zip")
@@ -445,8 +445,8 @@ def test_check_compares_the_database_with_an_archive_and_a_release(
     from typer.testing import CliRunner
 
     from kapwa.cli.studio import app
-    from kapwa.studio.exchange import export_project, lacking
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.exchange import export_project, lacking
+    from kapwa.studio.core.freeze import freeze
 
     monkeypatch.setattr("kapwa.studio.settings.configure", lambda *_given, **_named: None)
     monkeypatch.setattr("kapwa.studio.commands.prepare", lambda: None)

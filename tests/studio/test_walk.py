@@ -20,8 +20,8 @@ def number_of(page: str) -> int:
 def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     project: Any, people: dict[str, Someone], tmp_path: Path
 ) -> None:
-    from kapwa.studio.events import differences
-    from kapwa.studio.freeze import freeze
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import differences
 
     people["ana"].post("topics/", {"name": "friendship", "source": "survey", "target": "3"})
     assert "survey" in people["berto"].get("topics/")
@@ -103,7 +103,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
 
 def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: dict[str, Someone]) -> None:
     from kapwa.people.agreement import agreement_rows
-    from kapwa.studio.views.overview import agreement
+    from kapwa.studio.situations.views.overview import agreement
 
     assert agreement(project) == []
     choices = [("accept", "accept"), ("change", "reject"), ("accept", "change"), ("reject", "reject")]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from scipy.stats import chisquare
 
-from kapwa.languages.english import language as english
+from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Matcher
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.mcq_build import Built, build_mcq
@@ -66,7 +66,7 @@ def test_no_wrong_option_equals_contains_or_matches_an_accepted_answer(
     people: People, questions: Sequence[ChoiceQuestion]
 ) -> None:
     """Matches by the matcher of ``blend/saq``, both ways round."""
-    matcher = Matcher(english)
+    matcher = Matcher(shipped("en"))
     checked = 0
     for one in questions:
         source = people[one.country, one.question_id]

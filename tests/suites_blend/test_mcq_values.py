@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kapwa.languages.english import language as english
+from kapwa.languages.reading import shipped
 from kapwa.suites.blend.mcq_build.values import Value, is_no_answer, mentioned_values, option_text, option_value
 from kapwa.suites.blend.questions import Kind
 
@@ -45,7 +45,7 @@ def test_an_option_has_the_format_asked_for(row: dict[str, str]) -> None:
     ],
 )
 def test_every_value_an_accepted_answer_mentions(text: str, kind: Kind, values: set[Value]) -> None:
-    assert mentioned_values(text, kind, english.words) == values
+    assert mentioned_values(text, kind, shipped("en").words) == values
 
 
 def test_values_of_other_formats_are_none() -> None:

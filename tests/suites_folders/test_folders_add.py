@@ -54,7 +54,7 @@ def test_a_folder_with_a_name_is_asked_as_the_form_is(form: str, tmp_path: Path)
         assert (named.data.name, named.data.digest) == ("ours", plain.data.digest)
     suite = registry.load("suites", "ours")
     assert (suite.form, suite.folder, suite.pack_names()) == (form, tmp_path / "mine", [])
-    assert suite.draws_samples is (form == "eecc")
+    assert suite.options == registry.load("suites", form).options
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``kapwa suites``, ``models``, ``languages``, ``runs``: what can be measured, who can answer, what was measured."""
+"""``kapwa suites``, ``models``, ``runs``: what can be measured, who can answer, what was measured."""
 
 from __future__ import annotations
 
@@ -65,28 +65,3 @@ def runs(
     else:
         for line in run_lines(found) or [f"{folder} holds no runs. Make one with: kapwa run"]:
             tell(line)
-
-
-def languages(
-    tags: Annotated[
-        list[str] | None, typer.Argument(metavar="[TAG]...", help="BCP-47 tags, such as th or zh-Hant.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """List the languages that have rules of their own, or say of any language what judges replies in it."""
-    from dataclasses import asdict
-
-    from kapwa import inventory
-
-    found = inventory.languages(tags or ())
-    if json:
-        show_json([asdict(info) for info in found])
-        return
-    rows = []
-    for info in found:
-        tools = ", ".join(f"{tool.name} {tool.version} ({tool.licence})" for tool in info.tools)
-        rows.append((info.code, info.name, "yes" if info.reviewed else "no", tools))
-    show_table(("code", "language", "reviewed by a native speaker", "tools"), rows)
-    if not tags:
-        show("\nAny other language works too, without rules and unreviewed: 'kapwa languages th' says what is used.")
-    show("\nNotes on each language: --json, and the reference in the documentation.")

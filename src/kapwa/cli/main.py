@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import inspect
 import io
 import logging
 import os
@@ -15,15 +14,14 @@ from typing import Annotated
 import typer
 
 import kapwa
-from kapwa.cli import analyze, benchmark, cache, doctor, exchange, lists, people, plan, report, studio, suite, texts
-from kapwa.cli import run as run_verb
 from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note
+from kapwa.cli.verbs import Verbs
 from kapwa.errors import KapwaError
-from kapwa.user_suites import CONFIG_VARIABLE
 
 app = typer.Typer(
     name="kapwa",
+    cls=Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -39,7 +37,7 @@ def main(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
     config: Annotated[
         Path | None,
-        option("FOLDER", "Your settings: the suites you added \\[default: $KAPWA_CONFIG, else ~/.config/kapwa]."),
+        option("FOLDER", "Your settings: the suites you added (default: $KAPWA_CONFIG, else ~/.config/kapwa)."),
     ] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:
@@ -50,58 +48,14 @@ def main(
     if context.invoked_subcommand is None:
         context.fail("Missing command.")
     if config is not None:
+        from kapwa.user_suites import CONFIG_VARIABLE
+
         # The environment reaches every process that the verb may start.
         os.environ[CONFIG_VARIABLE] = str(config)
     handler = logging.StreamHandler()
     # Where it comes from says nothing to people, until they ask for more.
     handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s" if verbose else "%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
-
-
-_EVALUATE = "Evaluate a model"
-app.command("run", rich_help_panel=_EVALUATE)(run_verb.run)
-app.command("score", rich_help_panel=_EVALUATE)(run_verb.score)
-app.command("report", rich_help_panel=_EVALUATE)(report.report)
-app.command("compare", rich_help_panel=_EVALUATE)(report.compare)
-app.command("plan", rich_help_panel=_EVALUATE)(plan.plan)
-app.command("runs", rich_help_panel=_EVALUATE)(lists.runs)
-_TEXTS = "Compare texts across cultures"
-app.add_typer(analyze.app, name="analyze", rich_help_panel=_TEXTS)
-app.command("words", rich_help_panel=_TEXTS)(texts.words)
-app.add_typer(texts.values, name="values", rich_help_panel=_TEXTS)
-_BENCHMARK = "Make a benchmark"
-app.add_typer(suite.app, name="suite", rich_help_panel=_BENCHMARK)
-app.add_typer(benchmark.data, name="data", rich_help_panel=_BENCHMARK)
-app.add_typer(benchmark.build, name="build", rich_help_panel=_BENCHMARK)
-app.add_typer(benchmark.card, name="card", rich_help_panel=_BENCHMARK)
-_PEOPLE = "Ask people"
-app.add_typer(studio.app, name="studio", rich_help_panel=_PEOPLE)
-app.command("forms", rich_help_panel=_PEOPLE)(people.forms)
-app.command("agreement", rich_help_panel=_PEOPLE)(people.agreement)
-app.command("ratings", rich_help_panel=_PEOPLE)(people.ratings)
-_OTHERS = "Work with other tools"
-app.command("export", rich_help_panel=_OTHERS)(exchange.export)
-app.command("import", rich_help_panel=_OTHERS)(exchange.import_)
-app.command("lm-eval-path", rich_help_panel=_OTHERS)(exchange.lm_eval_path)
-_HERE = "See what there is"
-app.command("suites", rich_help_panel=_HERE)(lists.suites)
-app.command("models", rich_help_panel=_HERE)(lists.models)
-app.command("languages", rich_help_panel=_HERE)(lists.languages)
-app.add_typer(cache.app, name="cache", rich_help_panel=_HERE)
-app.command("doctor", rich_help_panel=_HERE)(doctor.doctor)
-
-
-def _let_help_flow(verbs: typer.Typer) -> None:
-    """Take the line breaks of the source out of the paragraphs of the verbs' help, which Typer would keep."""
-    for command in verbs.registered_commands:
-        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    for group in verbs.registered_groups:
-        if group.typer_instance is not None:
-            _let_help_flow(group.typer_instance)
-
-
-_let_help_flow(app)
 
 
 _DISK = {

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ import typer
 if TYPE_CHECKING:
     from kapwa.parallel.base import Ray
     from kapwa.suites.base import Task
+    from kapwa.suites.settings import Setting
 
 RUNS = Path("runs")
 
@@ -40,16 +42,23 @@ def parse_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def grouped(verb: Callable[..., None]) -> Callable[..., None]:
-    """Make a verb for typer of a function in which a parameter that is a dataclass stands for its fields."""
+def grouped(verb: Callable[..., None], declared: type | None = None) -> Callable[..., None]:
+    """Make a verb for typer of a function in which a parameter that is a dataclass stands for its fields.
+
+    ``declared``: the dataclass of the parameter of this name, where it is made when the program starts.
+    """
     flat: list[inspect.Parameter] = []
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for parameter in inspect.signature(verb, eval_str=True).parameters.values():
         options = [parameter]
-        if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation):
-            options = list(inspect.signature(parameter.annotation, eval_str=True).parameters.values())
-            groups[parameter.name] = parameter.annotation, [one.name for one in options]
-        flat += [one.replace(kind=one.KEYWORD_ONLY) for one in options]
+        kind = declared if declared is not None and parameter.name == "declared" else parameter.annotation
+        if isinstance(kind, type) and is_dataclass(kind):
+            taken = {option.name for option in flat}
+            options = [
+                one for one in inspect.signature(kind, eval_str=True).parameters.values() if one.name not in taken
+            ]
+            groups[parameter.name] = kind, [option.name for option in options]
+        flat += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
 
     @wraps(verb)
     def called(**given: Any) -> None:
@@ -112,7 +121,6 @@ Key = Annotated[
 ]
 
 _EVERYDAY = "Everyday knowledge"
-_TEXTS = "How text changes with culture"
 JudgeOption = Annotated[
     list[Any] | None,
     option(
@@ -122,7 +130,6 @@ JudgeOption = Annotated[
         parser=parse_judge_option,
     ),
 ]
-_OPEN = "Open tasks"
 
 
 @dataclass(kw_only=True)
@@ -157,27 +164,6 @@ class TaskOptions:
     ] = "lexical"
     judge: Annotated[str | None, option("MODEL", "The model that judges, written as for --model.", _EVERYDAY)] = None
     judge_option: JudgeOption = None
-    concepts: Annotated[
-        Any,
-        option(
-            "NAMES",
-            "Only these concepts, comma-separated, as the data spells them, or a file with one a line. Default: all.",
-            _TEXTS,
-            parser=parse_list,
-        ),
-    ] = None
-    identities: Annotated[
-        Any,
-        option(
-            "NAMES",
-            "For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a "
-            "table with a column named after the attribute. Religions, languages, cities and personas go the same "
-            "way. Default: all.",
-            _TEXTS,
-            names="--nationalities --identities",
-            parser=parse_list,
-        ),
-    ] = None
     samples: Annotated[
         int | None,
         option("N", "Answers drawn to each prompt \\[default: 1; 5 texts of eecc]. See --temperature.", min=1),
@@ -185,21 +171,6 @@ class TaskOptions:
     wordings: Annotated[
         Path | None,
         option("FILE", "Ask every question in further wordings: a table of id and text, {prompt} in each."),
-    ] = None
-    metrics: Annotated[
-        Any,
-        option(
-            "NAMES",
-            "Similarities of open tasks, comma-separated, such as chrf,sentence \\[default: all without a model].",
-            _OPEN,
-            parser=parse_list,
-        ),
-    ] = None
-    bertscore_model: Annotated[str | None, option("MODEL", "Encoder for BERTScore (hub id or folder).", _OPEN)] = None
-    bleurt_model: Annotated[str | None, option("MODEL", "BLEURT checkpoint (hub id or folder).", _OPEN)] = None
-    sentence_model: Annotated[
-        str | None,
-        option("MODEL", "Encoder for the metric sentence (hub id, id@revision or folder). Default: LaBSE.", _OPEN),
     ] = None
 
     def open(
@@ -227,9 +198,42 @@ class TaskOptions:
         elif self.judge_option:
             raise UsageError("--judge-option says how a judge is asked, and there is none.", hint="Add: --judge MODEL")
         suite = task.partition("/")[0]
-        if suite in registry.available("suites") and registry.load("suites", suite).draws_samples:
+        if suite in registry.available("suites") and "seed" in registry.load("suites", suite).options_of(task):
             settings["seed"] = seed
         return load_task(task, **settings)
+
+
+def suite_options(*, asks: bool) -> type:
+    """Return a dataclass, for :func:`grouped`, of the options that installed suites declare for their tasks.
+
+    ``asks``: with those that bear on what is asked. Of one name the first suite's is shown, for all that have it; a
+    name that is an option of the verb itself already stays that.
+    """
+    from kapwa.registry import installed
+
+    declared: dict[str, Any] = {}
+    for _, suite in sorted(installed("suites").items()):
+        try:
+            tasks = suite.load().options.values()
+        except Exception:  # noqa: BLE001, S112 - somebody's broken suite must not take the verb away
+            continue
+        for setting in chain.from_iterable(tasks):
+            if setting.metavar and (asks or not setting.asks):
+                declared.setdefault(setting.name, setting)
+    options = [(name, _typed(setting), field(default=None)) for name, setting in declared.items()]
+    return make_dataclass("SuiteOptions", options, kw_only=True)
+
+
+def _typed(setting: Setting) -> Any:
+    """Return the type of a suite's option, as typer takes it."""
+    kinds: dict[str, tuple[Any, dict[str, Any]]] = {
+        "text": (str | None, {}),
+        "number": (int | None, {"min": 1}),
+        "names": (Any, {"parser": parse_list}),
+    }
+    kind, settings = kinds[setting.kind]
+    shown = option(setting.metavar, setting.help, setting.panel, names=setting.spelled, **settings)
+    return Annotated[kind, shown]
 
 
 _WHERE = "Where it runs"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kapwa import registry
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json, tell
 from kapwa.errors import KapwaError, UsageError
+from kapwa.registry import load
 
 _LOCAL = "Local models"
 _SERVED = "Served models"
@@ -85,7 +86,7 @@ class Rehearsal:
     ] = None
 
 
-@opt.grouped
+@partial(opt.grouped, declared=opt.suite_options(asks=True))
 def run(
     task: Task,
     model: Annotated[
@@ -107,10 +108,6 @@ def run(
             "N", "Answered examples before every question, from other items, drawn by --seed; of tasks with answers."
         ),
     ] = 0,
-    how: Annotated[
-        str | None,
-        option("WAY", "Multiple choice by generate (the model writes a letter) or likelihood.", "Everyday knowledge"),
-    ] = None,
     temperature: Annotated[
         float | None,
         option(
@@ -118,9 +115,6 @@ def run(
             "Temperature that texts are drawn at \\[default: the task's own; most are greedy, several samples 1].",
             min=0.0,
         ),
-    ] = None,
-    max_new_tokens: Annotated[
-        int | None, option("N", "Longest answer in tokens \\[default: the task's own].", min=1)
     ] = None,
     seed: opt.Seed = 0,
     out: opt.Out = opt.RUNS,
@@ -140,6 +134,7 @@ def run(
     loading: ModelOptions,
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
+    declared: Any,
 ) -> None:
     """Ask a model and judge its answers.
 
@@ -164,7 +159,7 @@ def run(
     }
     try:
         engine = opt.open_engine(**vars(place))
-        more = {"how": how, "temperature": temperature, "max_new_tokens": max_new_tokens, "shots": shots}
+        more = {"temperature": temperature, "shots": shots, **vars(declared)}
         opened = chosen.open(
             task, out, seed=seed, system=system and opt.read_at(system), concurrency=loading.concurrency, **more
         )
@@ -181,7 +176,7 @@ def run(
         ask_each(opened, model, {**settings, "engine": engine}, asking, json=json)
 
 
-@opt.grouped
+@partial(opt.grouped, declared=opt.suite_options(asks=False))
 def score(
     task: Task,
     responses: Annotated[
@@ -191,6 +186,8 @@ def score(
     out: opt.Out = opt.RUNS,
     label: opt.Label = None,
     json: opt.Json = False,
+    *,
+    declared: Any,
 ) -> None:
     """Judge answers you already have.
 
@@ -198,7 +195,7 @@ def score(
     """
     from kapwa.loading import load_model
 
-    finish(chosen.open(task, out), load_model(f"replay:{responses}"), out=out, label=label, json=json)
+    finish(chosen.open(task, out, **vars(declared)), load_model(f"replay:{responses}"), out=out, label=label, json=json)
 
 
 def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings: Any) -> Any:
@@ -224,7 +221,7 @@ def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings:
     cached = run.manifest.get("cache")
     if cached:
         note(f"From the cache: {cached['answers']} of {run.manifest['counts']['answered']} answers.")
-    step = registry.load("suites", task.suite).next_step
+    step = load("suites", task.suite).next_step
     if step:
         note(step.format(run=run.path))
     if alone and not run.complete:

@@ -11,7 +11,7 @@ import typer
 from kapwa.cli import options as opt
 from kapwa.cli.options import option, parse_list
 from kapwa.cli.output import check_place, note, show, show_table
-from kapwa.errors import UsageError, raise_first
+from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -149,12 +149,12 @@ def invite(
     made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
     show_table(("code", "link"), [(one.code, one.link) for one in made])
     if qr or output is not None:
-        from kapwa.studio import people
+        from kapwa.studio.core import members
 
         for one in made if qr else ():
-            show(people.as_text(one.link))
+            show(members.as_text(one.link))
         if output is not None:
-            note(f"{people.write_page(project, parse_list(role), made, output)}: print it, and cut it apart.")
+            note(f"{members.write_page(project, parse_list(role), made, output)}: print it, and cut it apart.")
 
 
 @app.command("freeze")
@@ -173,7 +173,7 @@ def freeze(
 ) -> None:
     """Freeze what people accepted into a suite folder; a version that was frozen before is written again as it was."""
     commands = _open(home, database)
-    from kapwa.studio.freeze import freeze as frozen
+    from kapwa.studio.core.freeze import freeze as frozen
 
     made = frozen(commands.find_project(name), release, output, date=date, private=private)
     show(str(made.folder))
@@ -210,8 +210,8 @@ def tasks(
     three) and pairs of texts; validators choose among responses, which gives people's own score (baseline).
     """
     commands = _open(home, database)
-    from kapwa.studio.drawing import draw, naming
-    from kapwa.studio.roles import RATER, VALIDATOR
+    from kapwa.studio.core.roles import RATER, VALIDATOR
+    from kapwa.studio.ratings.drawing import draw, naming
 
     project = commands.find_project(name)
     where_ = opt.parse_where(where)
@@ -235,7 +235,7 @@ def results(
     """Write what people judged, for "kapwa agreement", "kapwa ratings" and "kapwa report --people"."""
     commands = _open(home, database)
     from kapwa.datasets.sheets import write_files
-    from kapwa.studio.views.ratings import result_table
+    from kapwa.studio.ratings.views import result_table
 
     for path in write_files({f"{kind}.csv": result_table(commands.find_project(name), kind)}, output):
         note(f"Written: {path}")
@@ -264,7 +264,7 @@ def import_(
     if data.endswith(".zip") and not Path(data).is_file():  # before a studio is made for it
         raise UsageError(f"There is no file {data}.", hint="An archive is what kapwa studio export wrote.")
     commands = _open(home, database, make=data.endswith(".zip"))
-    from kapwa.studio import exchange
+    from kapwa.studio.core import exchange
 
     if data.endswith(".zip"):
         beside = Path(data).with_suffix(".secret")
@@ -276,21 +276,9 @@ def import_(
             note("Without its secret, decisions on answers, the private share and people's own score are made anew.")
         return
     project = commands.find_project(name)
-    if project.form == "blend":
-        from kapwa.studio.importing import import_questions
+    from kapwa.studio.core.forms import form_of
 
-        taken = import_questions(project, data)
-        raise_first(taken.problems)
-        note(f"{taken.questions} new questions, {taken.wordings} new wordings. Two people must agree to each.")
-        return
-    if project.form == "eecc":
-        from kapwa.studio.importing import import_prompts
-
-        count = import_prompts(project, data)
-        note(f"{count} new. Two people must agree to each template and identity.")
-        return
-    count = exchange.import_situations(project, data)
-    note(f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser.")
+    note(form_of(project).take_in(project, data))
 
 
 @app.command("import-work")
@@ -305,7 +293,7 @@ def import_work(
 ) -> None:
     """Take in work that was done on paper, in tables, with ODK Collect or on phones, as that of who did it."""
     commands = _open(home, database)
-    from kapwa.studio.taking import take_in
+    from kapwa.studio.core.intake import take_in
 
     project, refused = commands.find_project(name), False
     for path in files:
@@ -330,7 +318,7 @@ def export(
 ) -> None:
     """Write a project as one archive, people and all, to keep, or to bring to another studio by "import"."""
     commands = _open(home, database)
-    from kapwa.studio.exchange import export_project
+    from kapwa.studio.core.exchange import export_project
 
     check_place(output)
     secret = secret or output.with_suffix(".secret")
@@ -355,7 +343,7 @@ def check(
     """
     commands = _open(home, database)
     projects, events, found = commands.check(names or ())
-    from kapwa.studio.exchange import lacking
+    from kapwa.studio.core.exchange import lacking
 
     found += [line for path in kept or () for line in lacking(path)]
     for line in found:

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,10 +20,10 @@ from kapwa import registry
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.files import digest, filling, jsonable, write_json
 from kapwa.loading import load_task
-from kapwa.models.base import Model
 from kapwa.records import Answer, Floor, Item
-from kapwa.runs.directory import RUN_TABLES, Run, brief_model, results, slug, write_results
-from kapwa.runs.manifest import FORMAT, NAME, describe, read_manifest, signature
+from kapwa.runs.directory import Run, brief_model, results, slug, write_results
+from kapwa.runs.manifest import describe_asked, read_manifest, signature
+from kapwa.runs.schema import FORMAT, NAME, RUN_TABLES
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.suites.items import SCORE_SCHEMA
 
@@ -210,8 +209,7 @@ def judged_run(
     that the tool asked with, and Kapwa's; ``messages`` among them are those that stood beside Kapwa's own.
     """
     tool = _TOOLS[origin["imported"]["from"]]
-    model = cast("Model", SimpleNamespace(**origin["model"], atomic_batches=False))
-    described = describe(task, model, items, seed=0)
+    described = describe_asked(task, origin["model"], items, repeatable="no promise", seed=0)
     errors = [answer.response.error for answer in answers if answer.response.error is not None]
     asked, usual = settings
     changed = {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
@@ -307,16 +305,9 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
             raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
         if "imported" not in (read_manifest(folder) or ()):
             raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
-    # What estimating needs of a task, where nothing is left to ask or judge.
-    task = SimpleNamespace(
-        name=about["task"],
-        groups=tuple(about["groups"]),
-        metrics={name: MetricInfo(**info) for name, info in about["metrics"].items()},
-        floors=lambda _items: list(imported.floors),
-        item_table=lambda _items: imported.items,
-    )
+    judged = Judged(imported.scores, imported.tables)
     try:
-        found = results(cast("Task", task), imported.asked, Judged(imported.scores, imported.tables), about)
+        found = results(about, judged, imported.asked, imported.floors, imported.items)
     except DataError as error:
         error.path = error.path or about["imported"]["file"]
         raise

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kapwa.errors import DataError
 from kapwa.files import read_text
+from kapwa.tables_io import refuse_half
 
 _RESULTS = re.compile(r".*_(\d{4}-\d\d-\d\dT[\d.-]+|undated)\.json")
 _TOGETHER = "Keep its files together, as they were named: samples are found by the date in the name."
@@ -78,7 +79,7 @@ class TaskSamples:
 def read_results(file: Path) -> dict[str, Any]:
     """Return the results JSON in ``file``."""
     try:
-        results = json.loads(read_text(file))
+        results = _parsed(read_text(file), path=file)
     except DataError as error:
         error.hint = error.hint or f"{_NAME}, or the folder that holds it."
         raise
@@ -97,6 +98,14 @@ def read_results(file: Path) -> dict[str, Any]:
     if not results["results"]:
         raise DataError("holds the results of no task: its 'results' are empty.", path=file, hint=_COPY_AGAIN)
     return results
+
+
+def _parsed(text: str, **place: Any) -> Any:
+    """Return what JSON says; raise DataError for half a character, which no file of a run could hold."""
+    value = json.loads(text)
+    if "\\u" in text:
+        refuse_half(json.dumps(value, ensure_ascii=False), **place)
+    return value
 
 
 def read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSamples:
@@ -123,7 +132,7 @@ def read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSampl
 
 def _sample(line: str, path: Path, row: int) -> Sample:
     try:
-        return Sample.model_validate({**json.loads(line), "row": row})
+        return Sample.model_validate({**_parsed(line, path=path, row=row), "row": row})
     except ValidationError as error:
         column = ".".join(map(str, error.errors()[0]["loc"]))
         why = "is missing or of another type than lm-eval writes."

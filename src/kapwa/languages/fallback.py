@@ -1,10 +1,10 @@
-"""Any language: its own module, or else what Unicode and the shared libraries know of it.
+"""Any language: its own file, or else what Unicode and the shared libraries know of it.
 
-A language without a module is folded as all are (:mod:`kapwa.languages.folding`), cut at what Unicode calls no letter,
+A language without a file is folded as all are (:mod:`kapwa.languages.folding`), cut at what Unicode calls no letter,
 and where a script has no spaces between words (Thai, Lao, Khmer, Burmese, Japanese, Chinese) by ICU's dictionaries, if
 the extra ``icu`` is installed; simplemma and Snowball add keys where they know the language. Nobody wrote rules for it
 and nobody reviewed what comes of it: ``NO_RULES`` says so among its tools, and so in tables and signatures. A language
-of a macrolanguage that has a module (Cantonese of Chinese, Egyptian Arabic) takes that module's rules.
+of a macrolanguage that has a file (Cantonese of Chinese, Egyptian Arabic) takes that file's rules.
 """
 
 from __future__ import annotations
@@ -16,10 +16,21 @@ from typing import Any
 
 from kapwa import registry
 from kapwa.errors import UsageError
-from kapwa.languages.base import Language, ReplyWords, Tool, installed, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.base import (
+    Language,
+    Tool,
+    installed,
+    lemma,
+    lemmatised,
+    simplemma_tool,
+    stem,
+    stemmed,
+    stemmer_tool,
+)
 from kapwa.languages.codes import NO_TAG, canonical, family, has_script, is_language_tag, name_of, scripts_of, tag_hint
 from kapwa.languages.folding import DOTLESS, Folding, spaced_tokens
 from kapwa.languages.phrases import reply_words
+from kapwa.languages.schema import ReplyWords
 
 NO_RULES = "no rules, unreviewed"
 # Scripts without spaces between words that ICU has dictionaries for.
@@ -33,7 +44,7 @@ _LEMMAS = {"nor": "nb"}
 
 
 def has_rules(tag: str) -> bool:
-    """Whether a module brings rules for the language of a BCP-47 tag."""
+    """Whether a file brings rules for the language of a BCP-47 tag."""
     return canonical(tag) in registry.available("languages")
 
 
@@ -83,8 +94,8 @@ def _language(code: str) -> Language:
         own: Language = registry.load("languages", parent)
         notes = f"No rules of its own and unreviewed: treated as {own.name}. {own.notes}"
         return replace(own, code=code, name=name_of(code), tools=(*own.tools, _mark), notes=notes)
-    lemmas = next((one for one in (code, family(code), _LEMMAS.get(family(code))) if one in _lemmatised()), "")
-    algorithm = next((one for one in (name_of(code).lower(), name_of(parent).lower()) if one in _stemmed()), "")
+    lemmas = next((one for one in (code, family(code), _LEMMAS.get(family(code))) if one in lemmatised()), "")
+    algorithm = next((one for one in (name_of(code).lower(), name_of(parent).lower()) if one in stemmed()), "")
     unspaced = not set(_UNSPACED).isdisjoint(scripts_of(code))
     tools = (
         *((simplemma_tool,) if lemmas else ()),
@@ -148,17 +159,3 @@ def _breaker() -> Any | None:
 
 def _icu_tool() -> Tool | None:
     return installed("icu4py", "MIT AND Unicode-3.0") if _breaker() is not None else None
-
-
-@cache
-def _lemmatised() -> frozenset[str]:
-    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
-
-    return frozenset(SUPPORTED_LANGUAGES)
-
-
-@cache
-def _stemmed() -> frozenset[str]:
-    import Stemmer  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-    return frozenset(Stemmer.algorithms())

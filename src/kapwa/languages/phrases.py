@@ -1,24 +1,19 @@
 """The words of replies in every language, put together: what a model writes does not follow what it was asked in.
 
-Each language that Kapwa can match declares its own (:class:`kapwa.languages.base.ReplyWords`); the table
-``replies.csv`` adds to these, and has those of languages that Kapwa cannot match yet. None of the lists was reviewed
-by a native speaker.
+Each language declares them in its file (:class:`kapwa.languages.schema.ReplyWords`); languages without rules have files
+of such words alone. None of the lists was reviewed by a native speaker.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from kapwa import registry
-from kapwa.files import table_rows
-from kapwa.languages.base import ReplyWords, counted
 from kapwa.languages.codes import canonical
+from kapwa.languages.reading import REPLIES, read_file
+from kapwa.languages.schema import ReplyWords
 from kapwa.languages.words import words
 
 # A refusal is looked for in so many characters at the start of a text.
@@ -28,36 +23,11 @@ _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 
 @cache
 def reply_words() -> Mapping[str, ReplyWords]:
-    """Return the reply words of every language by its code, English first."""
+    """Return the reply words of every language by its code: English, then those with rules, then the others."""
     codes = sorted(registry.available("languages"), key=lambda code: (code != "en", code))
-    tabled = _tabled()
-    every = {code: registry.load("languages", code).replies for code in codes}
-    return {code: _joined(every.get(code, ReplyWords()), tabled.get(code, {})) for code in (*every, *tabled)}
-
-
-def _tabled() -> Mapping[str, Mapping[str, Any]]:
-    """Further reply words by language: the table ``replies.csv`` beside this module.
-
-    A row is a language, a field of ReplyWords and its pattern; of ``refusal`` there may be several rows. Cyrillic В and
-    С are among the Latin letters that they look like, for the options were lettered A to D.
-    """
-    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for row in table_rows(Path(__file__).with_name("replies.csv")):
-        own, what, text = found[row["language"]], row["what"], row["pattern"]
-        if what == "refusal":
-            own[what] = (*own.get(what, ()), text)
-        else:
-            own[what] = counted(text) if what == "letters" else text
-    return found
-
-
-def _joined(words: ReplyWords, more: Mapping[str, Any]) -> ReplyWords:
-    """Return the words of a module with those of the table."""
-    added: dict[str, Any] = {}
-    for name, pattern in more.items():
-        known = getattr(words, name)
-        added[name] = f"{known}|{pattern}" if isinstance(pattern, str) and known else pattern
-    return replace(words, **added)
+    words = {code: registry.load("languages", code).replies for code in codes}
+    others = (read_file(path) for path in sorted(REPLIES.glob("*.yaml")) if path.stem not in words)
+    return words | {file.tag: file.replies for file in others}
 
 
 @cache
@@ -80,8 +50,8 @@ def spaced_and_not(name: str) -> tuple[str, str]:
 def non_answers(language: str) -> tuple[str, ...]:
     """Return what stands for "no answer" in a language (BCP-47), the usual wordings first, and then in English."""
     every = reply_words()
-    found = (every[code].non_answers for code in (canonical(language), "en") if code in every)
-    return tuple(text for texts in found for text in texts.split("|") if text)
+    lists = (every[code].non_answers for code in (canonical(language), "en") if code in every)
+    return tuple(text for texts in lists for text in texts.split("|") if text)
 
 
 def is_non_answer(text: str, language: str) -> bool:

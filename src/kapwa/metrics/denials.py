@@ -2,7 +2,7 @@
 
 A clause is what stands between punctuation marks and words such as "but". What a language lists as denying what
 follows takes its clause from there on, what denies what precedes takes it up to there. The lists are in the language's
-module (:class:`kapwa.languages.base.Denials`); nothing here knows a language.
+file (:class:`kapwa.languages.schema.Denials`); nothing here knows a language.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Matcher:
         compared as text; one that is nothing but a number, a time or a date is compared as that whatever was asked.
         ``hollow``: words through which alone nothing is found; None: the language's function words.
         """
-        hollow = self.language.hollow if hollow is None else hollow
+        hollow = self.language.folded_function_words if hollow is None else hollow
         said, answer = self.prepare(reply), self.prepare(gold)
         rule = self._rule(said, answer, kind, hollow)
         if rule is None or rule == "exact" or self._meant(said, answer, kind, hollow):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import Words
+from kapwa.languages.schema import Words
 
 # Particles between the ends of a range, in folded spelling; the two ends are digits, so short words are safe.
 _TO = "-|~|to|through|until|a|hasta|al|sampai|hingga|nepi ka|έως|εως|ως|μέχρι|με|到|至"

@@ -130,14 +130,16 @@ def _connect(ray: Any, address: str) -> contextlib.ExitStack:
         quiet["include_dashboard"] = False
     with contextlib.ExitStack() as undo:
         undo.enter_context(contextlib.redirect_stdout(_WithoutRay(sys.stdout)))
-        if threading.current_thread() is threading.main_thread():
-            # Ray replaces what SIGTERM does.
-            undo.callback(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
+        ends = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
         try:
             ray.init(address=address, **quiet)
         except Exception as error:  # Ray raises whatever its parts raise
             ray.shutdown()
             raise _not_connected(address, error) from error
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                # Ray's own handler prints a dump and aborts; what Ray started ends with this process either way.
+                signal.signal(signal.SIGTERM, ends)
         undo.callback(ray.shutdown)
         return undo.pop_all()
 

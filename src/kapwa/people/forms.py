@@ -21,28 +21,7 @@ from kapwa.tables_io import csv_bytes
 
 CHOICE_KEY = ("form", "form_id", "item_id", "variant", "position", "option", "text")
 REMARK = Column("remark", 30)
-
-_CHOICE_INSTRUCTIONS = """# Choose what an average person of your culture would do
-
-Each row holds a situation (column **prompt**) and several responses (**option_1**, **option_2**, …).
-Read the situation and every response. In the column **choice**, write the number of the response closest to what
-an average person of your culture would do in that situation, which may differ from what you yourself would do.
-
-- Choose exactly one response in each row. Leave the cell empty only if you cannot decide.
-"""
-_QUESTION_INSTRUCTIONS = """# Choose the answer that is usual where you live
-
-Each row holds a question about everyday life in your country or region (column **prompt**) and several answers
-(**option_1**, **option_2**, …). Read the question and every answer. In the column **choice**, write the number of the
-answer that most people there would give, which may differ from what you yourself would say.
-
-- Choose exactly one answer in each row. Leave the cell empty only if you do not know.
-- Look nothing up.
-"""
-_EVERY_INSTRUCTION = """- Work alone, and do not compare with others until everyone is done.
-- Anything you want to tell us about a row can stand in the column **remark**, in any language.
-- Change nothing else. Save the file in the format in which you got it.
-"""
+_INSTRUCTIONS = Path(__file__).with_name("instructions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +34,11 @@ class Forms:
     items: int
     people: int
     notes: tuple[str, ...] = ()
+
+
+def instructions_for(kind: str) -> str:
+    """Return what people are told to do with sheets of "choices", "questions", "ratings" or "errors", in Markdown."""
+    return "".join((_INSTRUCTIONS / f"{name}.md").read_text(encoding="utf-8") for name in (kind, "always"))
 
 
 def write_choice_form(
@@ -79,8 +63,7 @@ def write_choice_form(
     for item in chosen:
         check_options(item)
     base = form_base("choice", seed, people, [[item.id, asked_of(item), *options_of(item)] for item in chosen])
-    instructions = _QUESTION_INSTRUCTIONS if "options" in chosen[0].fields else _CHOICE_INSTRUCTIONS
-    instructions += _EVERY_INSTRUCTION
+    instructions = instructions_for("questions" if "options" in chosen[0].fields else "choices")
     width = max(len(options_of(item)) for item in chosen)
     files: dict[str, bytes] = {}
     key_rows: list[Sequence[str | int]] = []

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.people.forms import REMARK, Forms, check_counts, draw_items, form_base, one_culture, written_forms
+from kapwa.people.forms import (
+    REMARK,
+    Forms,
+    check_counts,
+    draw_items,
+    form_base,
+    instructions_for,
+    one_culture,
+    written_forms,
+)
 from kapwa.records import Item
 from kapwa.suites.base import Criterion, rating_suite
 from kapwa.tables_io import csv_bytes
@@ -27,38 +36,6 @@ PER_COUNTRY = 120
 ANSWER_COLUMNS = ("item_id", "variant", "model", "text")
 # What automated scoring may say of an answer that people should look at.
 WRONG_OUTCOMES = ("wrong", "refused", "unparsed", "empty")
-
-_RATING_INSTRUCTIONS = """# Judge each response by {count} yes/no questions
-
-Each row holds a situation (column **prompt**) and one response to it (column **response**). Which system wrote it is
-hidden on purpose. In each of the columns below, answer yes or no. Yes always means that the response is good in this
-respect.
-
-{questions}
-
-- Judge each question by itself: a response can have perfect spelling and still be wrong.
-- Leave a cell empty only if you cannot judge.
-- Work alone, and do not compare with others until everyone is done.
-- Anything you want to tell us about a row can stand in the column **remark**, in any language.
-- Change nothing else. Save the file in the format in which you got it.
-"""
-
-_ERROR_INSTRUCTIONS = """# Say what kind of error each answer is: {count} yes/no questions
-
-Each row holds a question about everyday life in your country or region (column **question**), what people there
-answered (column **people_said**), and an answer that an automated comparison took for wrong (column **response**).
-Which system wrote it is hidden on purpose. In each of the columns below, answer yes or no.
-
-{questions}
-
-- Here yes means that the answer is of that kind. An answer can be of several kinds, or of none: if it is right after
-  all, answer no throughout.
-- Judge by what is usual where you live, not by what you alone would say.
-- Leave a cell empty only if you cannot judge.
-- Work alone, and do not compare with others until everyone is done.
-- Anything you want to tell us about a row can stand in the column **remark**, in any language.
-- Change nothing else. Save the file in the format in which you got it.
-"""
 
 
 class ModelAnswer(NamedTuple):
@@ -78,7 +55,6 @@ class Layout(NamedTuple):
     """How a kind of rating form looks: file names, the columns beside the answer, and what they show of an item."""
 
     kind: str
-    instructions: str
     columns: tuple[Column, ...]
     response: Column
     shown: Callable[[Item], list[str]]
@@ -238,7 +214,7 @@ def _files(
     """The sheets of ``people`` persons for each of ``shares``, the key and the instructions, by file name."""
     base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
     questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question}" for c in criteria)
-    instructions = layout.instructions.format(count=len(criteria), questions=questions)
+    instructions = instructions_for(layout.kind).format(count=len(criteria), questions=questions)
     blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
@@ -277,14 +253,12 @@ def _people_said(answers: object) -> str:
 
 RATINGS = Layout(
     "ratings",
-    _RATING_INSTRUCTIONS,
     (Column("prompt", 44),),
     Column("response", 80),
     lambda item: [item.fields["prompt"]],
 )
 ERRORS = Layout(
     "errors",
-    _ERROR_INSTRUCTIONS,
     (Column("question", 40), Column("question_en", 32), Column("people_said", 32)),
     Column("response", 50),
     _question,

@@ -15,7 +15,7 @@ from kapwa.report import wording
 from kapwa.report.charts import SERIES, Dot, Line, RowChart
 from kapwa.report.comparisons import split
 from kapwa.report.plots import row_chart
-from kapwa.report.tables import NONE, Cell, Table
+from kapwa.report.table import NONE, Cell, Table
 from kapwa.report.view import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.clusters import FloatArray

@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 
 from kapwa.report.comparisons import REPLICATES, language_facts
+from kapwa.report.marks import Estimate
 from kapwa.report.relations import Measured, mean_error, metric_correlations, sampling_errors
 from kapwa.report.summaries import equal_mean
-from kapwa.report.tables import NONE, Cell, Table, score_cell
-from kapwa.report.view import Estimate, TaskView
+from kapwa.report.table import NONE, Cell, Table
+from kapwa.report.tables import score_cell
+from kapwa.report.view import TaskView
 from kapwa.report.wording import isolate
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates

@@ -32,6 +32,7 @@ from kapwa.report import (
 )
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
+from kapwa.report.table import Cell, Table
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
@@ -212,17 +213,17 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
     return part
 
 
-def _signatures(view: TaskView) -> tables.Table:
+def _signatures(view: TaskView) -> Table:
     """The signature of every number: cite it beside the number."""
     found = []
     for label, run in zip(view.labels, view.runs, strict=True):
         named: Mapping[str, Any] = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
         found += [(label, str(metric), str(text)) for metric, text in named.items()]
-    return tables.Table(
+    return Table(
         key=f"{view.slug}-signatures",
         caption=f"Signatures ({view.task})",
         head=["Model and metric", "Signature"],
-        rows=[[tables.Cell(label, metric), tables.Cell(clean(text))] for label, metric, text in found],
+        rows=[[Cell(label, metric), Cell(clean(text))] for label, metric, text in found],
         csv=csv_text(("model", "metric", "signature"), found),
     )
 
@@ -241,7 +242,7 @@ def _multiverse(view: TaskView) -> Part | None:
     }
 
 
-def _agreement(view: TaskView, frame: pl.DataFrame) -> tables.Table:
+def _agreement(view: TaskView, frame: pl.DataFrame) -> Table:
     caption = f"Agreement of metrics across {len(view.runs)} runs ({view.task})"
     return correlation_table(frame, view.slug, caption, CORRELATED)
 

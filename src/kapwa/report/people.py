@@ -21,7 +21,7 @@ from kapwa.people.rating_files import read_ratings, suite_of
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
-from kapwa.report.tables import Cell, Table
+from kapwa.report.table import Cell, Table, frame_csv
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.runs.answers import items_of
@@ -162,7 +162,7 @@ def choice_block(found: HumanBaseline, key: str, whose: str, noun: tuple[str, st
                 f"Who chose the best option: {whose}",
                 ["Person", "Best option", "Right", "Chosen", "Left empty"],
                 rows,
-                tables.frame_csv(found.people),
+                frame_csv(found.people),
                 "With 95% intervals over other items of this kind, judged by these people.",
             ),
             Table(
@@ -170,7 +170,7 @@ def choice_block(found: HumanBaseline, key: str, whose: str, noun: tuple[str, st
                 f"Best option chosen by so many of so many people: {whose}",
                 ["People", noun[1].capitalize(), "Share"],
                 shares,
-                tables.frame_csv(found.table),
+                frame_csv(found.table),
             ),
         ],
         "more": [
@@ -237,7 +237,7 @@ def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
         "those who had one; sides are drawn for each person and pair, so a share far from half for what stood "
         "first tells of the side, and not of the texts."
     )
-    return Table(key, caption, ["People …", "Count", "Share"], rows, tables.frame_csv(shares), note)
+    return Table(key, caption, ["People …", "Count", "Share"], rows, frame_csv(shares), note)
 
 
 def _share_table(form: str, found: HumanRatings, shares: pl.DataFrame) -> Table:
@@ -256,7 +256,7 @@ def _share_table(form: str, found: HumanRatings, shares: pl.DataFrame) -> Table:
         f"Answers of which at least 2/3 of their raters {means}",
         [by.capitalize(), "Answers", *(criterion.code for criterion in found.criteria)],
         rows,
-        tables.frame_csv(shares),
+        frame_csv(shares),
         "Under each share its 95% interval. Answers that nobody judged are left out; counts are in the CSV.",
     )
 
@@ -282,7 +282,7 @@ def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[
         caption,
         [head, *(NAMES[name] for name in names), "Judged by two or more"],
         rows,
-        tables.frame_csv(frame),
+        frame_csv(frame),
         note,
     )
 
@@ -294,7 +294,7 @@ def _remarks(key: str, frame: pl.DataFrame, about: Sequence[str]) -> list[Table]
         told = ", ".join(clean(row[name]) for name in about if row[name])
         rows.append([Cell(clean(person)), Cell(told), Cell(clean(row["remark"]))])
     head = ["Person", "About", "Remark"]
-    return [Table(key, "What people remarked", head, rows, tables.frame_csv(frame))] if rows else []
+    return [Table(key, "What people remarked", head, rows, frame_csv(frame))] if rows else []
 
 
 def _number(value: float | None, small: str = "", info: Mapping[str, float] = SHARE) -> Cell:

@@ -11,8 +11,9 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS, Dot, Line, Marker, RowChart
 from kapwa.report.comparisons import LEVELS, contrast_language, language_facts, part_names
+from kapwa.report.marks import Estimate
 from kapwa.report.overview import topic_means
-from kapwa.report.view import Estimate, Subject, TaskView
+from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.families import is_clear
 

@@ -12,7 +12,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts import Point, ScatterChart
 from kapwa.report.comparisons import part_words, split, variant_name
-from kapwa.report.tables import NONE, Cell, Table, frame_csv
+from kapwa.report.table import NONE, Cell, Table, frame_csv
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.correlation import (

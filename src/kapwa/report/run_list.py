@@ -11,7 +11,8 @@ from kapwa.report import wording
 from kapwa.report.summaries import equal_mean
 from kapwa.report.view import arrange
 from kapwa.runs.directory import Run, brief_model
-from kapwa.runs.manifest import NAME, read_manifest
+from kapwa.runs.manifest import read_manifest
+from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL, AnswerStore
 
 _NO_SCORE = {"metric": None, "value": None, "low": None, "high": None, "cultures": 0, "score": ""}

@@ -14,7 +14,8 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import variant_name
-from kapwa.report.view import Estimate, Mark, Marks, Subject, TaskView, Verdict
+from kapwa.report.marks import Estimate, Mark, Marks, Verdict
+from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, over_cultures, part_words
+from kapwa.report.marks import Held, verdicts
 from kapwa.report.sentences import (
     ALLOWED,
     Reading,
@@ -18,7 +19,7 @@ from kapwa.report.sentences import (
     outcome_words,
     phrase_words,
 )
-from kapwa.report.view import Held, TaskView, verdicts
+from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.families import ALPHA, is_clear
 from kapwa.stats.intervals import Estimate

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
+from kapwa.report.marks import Estimate, Mark
 from kapwa.report.sentences import falls_at, of_people_note, pair_notes, verdict_words, with_verdicts
-from kapwa.report.view import Confusion, Estimate, Mark, Subject, TaskView
+from kapwa.report.table import NONE, Cell, Table, frame_csv
+from kapwa.report.view import Confusion, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
 from kapwa.stats.families import is_clear
 from kapwa.tables_io import csv_text
@@ -42,40 +43,8 @@ TIDY = (
     "compared",
 )
 _OF_TOP = tuple(enumerate(("low", "high", "relative", "relative_low", "relative_high")))
-
-
-class Cell(NamedTuple):
-    """One cell: what stands large, what stands small under it, and how."""
-
-    text: str
-    small: str = ""
-    number: bool = False
-    strong: bool = False
-    muted: bool = False
-
-
-NONE = Cell(wording.NOTHING, number=True, muted=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of the page. The first cell of each row is its header; ``csv`` is the tidy form of the same."""
-
-    key: str
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    csv: str
-    note: str = ""
-
-
 RANKS = "The ranks of a model's column hold all together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
-
-
-def frame_csv(frame: pl.DataFrame) -> str:
-    """Render a flat frame as spreadsheet-safe CSV."""
-    return csv_text(frame.columns, frame.iter_rows())
 
 
 def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None]]) -> str:
@@ -86,17 +55,16 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
             continue
         run = view.labels.index(label)
         marks = view.marks(subject, row["metric"], row["variant"], run)
-        beside: list[Any] = [
-            mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)
-        ]
+        mark_values = [mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)]
         main = view.many and row["group"] == "all" and row["variant"] == view.variant
         worth = view.worth(run, subject, row["metric"]) if main else None
-        beside += worth if worth is not None and worth[1] is not None else (None, None, None)
+        pooled_and_ranks = worth if worth is not None and worth[1] is not None else (None, None, None)
         top = marks.top
-        beside += [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
-        beside.append((top.paired_with or row["metric"]) if top and beside[-3] is not None else None)
-        beside.append(view.compared(row["metric"]).words if beside[4] is not None else None)
-        rows.append([view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15]), *beside])
+        of_top = [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
+        of_metric = (top.paired_with or row["metric"]) if top and of_top[2] is not None else None
+        compared = view.compared(row["metric"]).words if pooled_and_ranks[1] is not None else None
+        row_facts = [view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15])]
+        rows.append([*row_facts, *mark_values, *pooled_and_ranks, *of_top, of_metric, compared])
     return csv_text(TIDY, rows)
 
 

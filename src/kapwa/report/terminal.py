@@ -74,8 +74,9 @@ def render_run(run: Run) -> Group:
     under, others = [], len(view.metrics) - len(metrics)
     if len(subjects) < len(view.subjects):
         hidden = len(view.subjects) - len(subjects)
-        by = view.compared(view.metric).words
-        under.append(f"The highest and the lowest by the {by}; {hidden} more between them in the report.")
+        compared = view.compared(view.metric)
+        by = "" if compared.top is None else f" by the {compared.words}"
+        under.append(f"The highest and the lowest{by}; {hidden} more between them in the report.")
     # What is divided need not be the score in the row: people are judged by keys without one person, say.
     under += filter(None, [sentences.of_people_note(view, metrics, "Of it")] if "Of it" in columns else [])
     if len(variants) < len(view.variants):

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.tables import NONE, Cell, Table
+from kapwa.report.table import NONE, Cell, Table
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate, truncate
 from kapwa.tables_io import csv_text

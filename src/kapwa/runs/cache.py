@@ -31,7 +31,7 @@ from kapwa.files import in_the_way, jsonable, may_write
 from kapwa.models.base import Model, flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Request, Response
-from kapwa.runs.sessions import ModelRecord
+from kapwa.runs.schema import ModelRecord
 from kapwa.runs.store import AnswerStore
 
 log = logging.getLogger(__name__)

@@ -26,53 +26,31 @@ from pydantic import ValidationError
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
 from kapwa.records import SCORE_COLUMNS, Floor, Item
-from kapwa.runs.manifest import FORMAT, NAME, TABLE_NAME, Manifest, signature
+from kapwa.runs.manifest import signature
+from kapwa.runs.schema import (
+    CEILING_SCHEMA,
+    CEILINGS,
+    FLOOR_SCHEMA,
+    FORMAT,
+    NAME,
+    OF_ITEMS,
+    RUN_TABLES,
+    TABLE_NAME,
+    TABLES,
+    Manifest,
+)
 from kapwa.runs.store import JOURNAL
-from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA, compare_variants, estimate_table
-from kapwa.suites.base import Judged, Task, holds_shares
-from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
+from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
+from kapwa.suites.base import Judged, MetricInfo, holds_shares
 
 LEVEL = 0.95
-# What every run has; a suite's own tables need other names.
-RUN_TABLES = ("scores", "estimates", "floors", "comparisons", "items")
 # What tells the numbers of a run apart.
 _SIGNED = ("metric", "variant", "culture", "language", "group", "stratum")
 _SUITE_BUG = "This is a fault of the suite; report it to its authors."
-_FLOOR_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("metric", "variant", "name"), pl.String),
-    "value": pl.Float64,
-    **dict.fromkeys(("kind", "note"), pl.String),
-    **dict.fromkeys(("low", "high", "difference", "p_value"), pl.Float64),
-    **dict.fromkeys(("relative", "relative_low", "relative_high", "difference_low", "difference_high"), pl.Float64),
-}
-
-# What people score on each item, where that is known: the part of a floor's table that no test keeps.
-CEILINGS = "ceilings"
-_CEILING_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("item_id", "variant", "metric", "name", "paired_with"), pl.String),
-    "value": pl.Float64,
-}
-
 _LOCK, _HOLDER = ".lock", ".lock-holder"
 # A text as part of a run's name, in which the dots of a model's version stay.
 slug = partial(files.slug, keep=".", longest=40, empty="unnamed")
 _AGAIN = "Run again with the same command that began it."
-# The tables that every run has alike, with the types of their columns.
-_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    "scores": SCORE_SCHEMA,
-    "estimates": {**ESTIMATE_SCHEMA, "signature": pl.String},
-    "floors": _FLOOR_SCHEMA,
-    "comparisons": COMPARISON_SCHEMA,
-    CEILINGS: _CEILING_SCHEMA,
-}
-# What every reader of the other tables relies on; those of a suite have columns of its own.
-_COLUMNS: Mapping[str, Sequence[str]] = {
-    "items": ("item_id", "variant"),
-    "answers": ("item_id", "variant", "text"),
-    "continuations": ("item_id", "variant"),
-}
-# What the tables of suites say of an item has one type in all of them.
-_OF_ITEMS: Mapping[str, Any] = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
 
 
 def brief_model(model_id: str) -> str:
@@ -153,23 +131,13 @@ class Run:
     them again. ``tables``: all tables of this run by name, the common ones first, then the suite's own.
     """
 
-    scores: pl.DataFrame = table_of("scores", "One row per item and metric (``kapwa.records.SCORE_COLUMNS``).")
-    estimates: pl.DataFrame = table_of(
-        "estimates", "One row per culture, variant, group, stratum and metric, with interval, counts and signature."
-    )
-    floors: pl.DataFrame = table_of(
-        "floors",
-        "What chance, tricks and people score, with an interval where that is an estimate; the ``difference`` of the "
-        "model's score, with ``p_value`` item by item, and its share (``relative``), with interval.",
-    )
-    comparisons: pl.DataFrame = table_of(
-        "comparisons", "Paired tests between the variants of this run; empty when there is one variant."
-    )
-    items: pl.DataFrame = table_of(
-        "items", "The items for readers of a report: prompt, answers, gloss; one row per item and variant."
-    )
-    continuations: pl.DataFrame = table_of("continuations", "One row per scored continuation (multiple-choice tasks).")
-    answers: pl.DataFrame = table_of("answers", "One row per generated answer (open tasks).")
+    scores: pl.DataFrame = table_of("scores", TABLES["scores"].about)
+    estimates: pl.DataFrame = table_of("estimates", TABLES["estimates"].about)
+    floors: pl.DataFrame = table_of("floors", TABLES["floors"].about)
+    comparisons: pl.DataFrame = table_of("comparisons", TABLES["comparisons"].about)
+    items: pl.DataFrame = table_of("items", TABLES["items"].about)
+    continuations: pl.DataFrame = table_of("continuations", TABLES["continuations"].about)
+    answers: pl.DataFrame = table_of("answers", TABLES["answers"].about)
 
     def __init__(self, path: str | Path) -> None:
         """Open the run directory ``path``.
@@ -196,7 +164,8 @@ class Run:
             raise RunError(f"{file} is damaged: {place!r} is not what it should be.", hint=_AGAIN) from None
         # What is not said of a metric has the default of its field.
         metrics = {name: asdict(info) for name, info in checked.metrics.items()}
-        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics}
+        headline = [name for name in checked.headline if name in metrics] or list(metrics)[:1]
+        self.manifest: Mapping[str, Any] = {**manifest, "metrics": metrics, "headline": headline}
         self.label = str(self.manifest.get("label") or brief_model(str(self.manifest["model"]["id"])))
         self.complete: bool = self.manifest["status"] == "complete"
         self.failed: int = self.manifest["counts"]["failed"]
@@ -218,12 +187,10 @@ class Run:
         if name not in self.tables:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
         if name not in self._read:
-            self._read[name] = read_table(
-                self.path / f"{name}.parquet",
-                _COLUMNS.get(name) or tuple(_SCHEMAS.get(name, ())),
-                _SCHEMAS.get(name, _OF_ITEMS),
-                f"{_AGAIN} Nothing is asked twice.",
-            )
+            columns = TABLES[name].columns if name in TABLES else {}
+            types = {**OF_ITEMS, **columns}
+            hint = f"{_AGAIN} Nothing is asked twice."
+            self._read[name] = read_table(self.path / f"{name}.parquet", tuple(columns), types, hint)
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -244,7 +211,7 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     try:
         manifest = dict(json.loads(file.read_text(encoding="utf-8")))
         newer = manifest["format"] > latest
-        json.dumps(manifest, allow_nan=False)  # else no export could write it
+        json.dumps(manifest, allow_nan=False, ensure_ascii=False).encode()  # else no export could write it
     except OSError as error:
         raise RunError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -292,27 +259,34 @@ class Results:
 
 
 def results(
-    task: Task, items: Sequence[Item], judged: Judged, manifest: Mapping[str, Any], ceilings: Sequence[Floor] = ()
+    manifest: Mapping[str, Any],
+    judged: Judged,
+    items: Sequence[Item],
+    floors: Sequence[Floor],
+    item_table: pl.DataFrame,
 ) -> Results:
     """Estimate what ``judged`` measured: by variant and group, floors beside it, variants compared.
 
-    ``ceilings`` stand beside the task's own. Raises RunError where the suite's tables are not as promised.
+    ``manifest``: of the run, which says what its metrics are. ``items``: those asked; of floors that are known item by
+    item they are the items. Raises RunError where the suite's tables are not as promised.
     """
+    task = manifest["task"]
+    metrics = {name: MetricInfo(**info) for name, info in manifest["metrics"].items()}
     if tuple(judged.scores.columns) != SCORE_COLUMNS:
-        raise RunError(f"{task.name} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
+        raise RunError(f"{task} gave a score table with the columns {judged.scores.columns}.", hint=_SUITE_BUG)
     for name in judged.tables:
         if name in (*RUN_TABLES, CEILINGS) or not TABLE_NAME.fullmatch(name):
-            raise RunError(f"{task.name} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
-    binary = {name: info.binary for name, info in task.metrics.items()}
-    values = {name: judged.scores.filter(metric=name)["value"] for name in task.metrics}
-    shares = {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in task.metrics.items()}
+            raise RunError(f"{task} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
+    binary = {name: info.binary for name, info in metrics.items()}
+    values = {name: judged.scores.filter(metric=name)["value"] for name in metrics}
+    shares = {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in metrics.items()}
     kinds = {name: {"binary": binary[name], "share": shares[name]} for name in binary}
     seed = int(manifest["seed"])
-    estimates = estimate_table(judged.scores, metrics=shares, groups=task.groups, level=LEVEL)
+    estimates = estimate_table(judged.scores, metrics=shares, groups=manifest["groups"], level=LEVEL)
     # Intervals are cut at the ends of a metric's range: a share is never below 0, whatever a t interval says, and where
     # no true value can lie, cutting loses no coverage. A metric without an end has null there: nothing is cut.
     schema = {"metric": pl.String, "least": pl.Float64, "most": pl.Float64}
-    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in task.metrics.items()], schema=schema, orient="row")
+    ranges = pl.DataFrame([(name, i.low, i.high) for name, i in metrics.items()], schema=schema, orient="row")
     estimates = (
         estimates.join(ranges, on="metric", how="left", maintain_order="left")
         .with_columns(
@@ -329,13 +303,13 @@ def results(
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
-    floors, people = floor_tables([*task.floors(items), *ceilings], items, judged.scores, kinds)
+    floor_rows, people = floor_tables(floors, items, judged.scores, kinds)
     return Results(
         scores=judged.scores,
         estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
-        floors=floors,
+        floors=floor_rows,
         comparisons=comparisons,
-        items=task.item_table(items),
+        items=item_table,
         tables={**judged.tables, **({CEILINGS: people} if people.height else {})},
     )
 
@@ -389,8 +363,8 @@ def floor_tables(
         if row["note"] not in cultures:
             each = alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]])
             row["value"] = over.get(k, fmean(each))
-    known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=_CEILING_SCHEMA, orient="row")
-    return pl.DataFrame([{name: row.get(name) for name in _FLOOR_SCHEMA} for row in rows], schema=_FLOOR_SCHEMA), known
+    known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=CEILING_SCHEMA, orient="row")
+    return pl.DataFrame([{name: row.get(name) for name in FLOOR_SCHEMA} for row in rows], schema=FLOOR_SCHEMA), known
 
 
 def write_results(folder: Path, found: Results) -> None:

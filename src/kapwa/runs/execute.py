@@ -17,7 +17,7 @@ from kapwa.models.base import Model, flaw
 from kapwa.parallel.base import DistributedModel
 from kapwa.records import Kind, Request, Response, request_key
 from kapwa.runs.progress import Meter
-from kapwa.runs.sessions import Session
+from kapwa.runs.schema import Session
 from kapwa.runs.store import AnswerStore
 
 if TYPE_CHECKING:

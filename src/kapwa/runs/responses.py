@@ -14,10 +14,11 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
 from kapwa.records import Answer, Item
-from kapwa.runs.directory import RUN_TABLES, Results, results
+from kapwa.runs.directory import Results, results
 from kapwa.runs.execute import answers
 from kapwa.runs.manifest import describe
 from kapwa.runs.requests import RequestIndex
+from kapwa.runs.schema import RUN_TABLES
 from kapwa.suites.base import Task
 
 _SHOWN = 5
@@ -62,7 +63,7 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
     given = {response.request_key: response for response in answers(model, "generate", list(index.distinct()))}
     judged = task.score(items, [Answer(request, given[request.key]) for request in index])
     described = describe(task, model, items, seed=seed)
-    found = results(task, items, judged, described)
+    found = results(described, judged, items, task.floors(items), task.item_table(items))
     failed = sum(response.failed for response in given.values())
     parts: dict[str, Any] = {name: getattr(found, name) for name in RUN_TABLES}
     parts["tables"] = {**parts, **found.tables}

@@ -14,11 +14,12 @@ from kapwa.files import in_the_way, jsonable, write_json
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import RUN_TABLES, brief_model, results, run_lock, slug, write_results
+from kapwa.runs.directory import brief_model, results, run_lock, slug, write_results
 from kapwa.runs.execute import KINDS, Execution
-from kapwa.runs.manifest import NAME, asked_by, describe, elsewhere, finished, read_manifest
+from kapwa.runs.manifest import asked_by, describe, elsewhere, finished, read_manifest
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.schema import NAME, RUN_TABLES
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
@@ -87,7 +88,8 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
             described = asked_by(described, read_manifest(folder))
         judged = task.score(items, AnswerReader(index, store))
         described["notes"] = [*notes, *judged.notes, *(shared.notes if shared else ())]
-        found = results(task, items, judged, described, ceilings)
+        floors = [*task.floors(items), *ceilings]
+        found = results(described, judged, items, floors, task.item_table(items))
         origin = shared.origin if shared else None
         done = finished(described, items, index, store, [*RUN_TABLES, *found.tables], origin)
         with _writable(folder):

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from kapwa.errors import RunError
 from kapwa.files import check_ordinary, may_write, replacing
 from kapwa.records import Boundary, ContinuationScore, Response, Usage
-from kapwa.runs.sessions import SESSION, Session
+from kapwa.runs.schema import SESSION, Session
 
 JOURNAL = "journal.sqlite"
 FORMAT = 2

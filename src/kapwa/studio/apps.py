@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -11,5 +13,7 @@ class StudioConfig(AppConfig):
     name = "kapwa.studio"
 
     def ready(self) -> None:
-        """Put the desks in their list."""
-        from kapwa.studio import answering, rating  # noqa: F401
+        """Fill the lists of forms, desks and kinds of events."""
+        forms = ("situations.form", "questions.form", "prompts.form")
+        for module in ("core.events", *forms, "ratings.events", "ratings.desks"):
+            import_module(f"kapwa.studio.{module}")

@@ -14,17 +14,15 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio import consent, erasure, withdrawals
-from kapwa.studio.events import differences, rebuild, writing
-from kapwa.studio.importing import add_prompts
-from kapwa.studio.languages import checked_tag
-from kapwa.studio.models import Event, Project
-from kapwa.studio.people import invite
+from kapwa.studio.core import consent, erasure, withdrawals
+from kapwa.studio.core.forms import FORMS
+from kapwa.studio.core.languages import checked_tag
+from kapwa.studio.core.log import differences, rebuild, writing
+from kapwa.studio.core.members import invite
+from kapwa.studio.core.tables import Event, Project
+from kapwa.studio.core.withdrawals import undone
 from kapwa.studio.settings import ADDRESS_NAME
-from kapwa.studio.withdrawals import undone
 
-# What a project makes: situations, everyday questions, or prompts across cultures.
-FORMS = ("kalahi", "blend", "eecc")
 # Under this name stands, among migrations, after which one the current tables were made anew.
 _MADE = "studio_tables"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -93,8 +91,7 @@ def new_project(
             languages=list(dict.fromkeys(tags)),
         )
         consent.publish(project, {"en": consent.FIRST_TEXT.read_text(encoding="utf-8")})
-        if form == "blend":
-            add_prompts(project)
+        FORMS[form].begin(project)
     return project
 
 

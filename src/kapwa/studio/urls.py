@@ -7,13 +7,14 @@ from pkgutil import iter_modules
 
 from django.urls import path
 
-from kapwa.studio import views
-from kapwa.studio.security import PAGES
+from kapwa.studio.core.security import PAGES
 
-for _module in iter_modules(views.__path__):  # each puts its pages into the table
-    import_module(f"{views.__name__}.{_module.name}")
+for _part in ("core", "situations", "questions", "prompts", "ratings"):
+    _views = import_module(f"kapwa.studio.{_part}.views")
+    for _module in iter_modules(getattr(_views, "__path__", ())):  # each puts its pages into the table
+        import_module(f"{_views.__name__}.{_module.name}")
 
 urlpatterns = [path(one.path, one.view, name=one.name) for one in PAGES.values()]
-handler400 = "kapwa.studio.security.refused"
-handler404 = "kapwa.studio.security.not_found"
-handler500 = "kapwa.studio.security.failed"
+handler400 = "kapwa.studio.core.security.refused"
+handler404 = "kapwa.studio.core.security.not_found"
+handler500 = "kapwa.studio.core.security.failed"

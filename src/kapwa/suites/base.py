@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
+from kapwa.suites.settings import Setting
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,41 +150,6 @@ class Selection:
     draw_seed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemTask:
-    """What Kapwa's own tasks share: where their items came from, and which were chosen."""
-
-    data: DataSource
-    selection: Selection
-    selected: tuple[Item, ...]
-
-    def items(self) -> list[Item]:
-        """Return the selected items, in the order of the data within each variant."""
-        return list(self.selected)
-
-
-class TaskSettings(TypedDict, total=False):
-    """The options of Kapwa's own tasks as keywords, for editors to complete; each task refuses those of others."""
-
-    max_new_tokens: int | None
-    how: Literal["generate", "likelihood"] | None  # blend/mcq
-    max_answers: int | None  # blend/saq
-    prompts: str | Path | None
-    judge: Any
-    metrics: Sequence[str] | None  # similarities: blend/saq, kalahi/open
-    bertscore_model: str | None
-    bertscore_layer: int | None
-    bleurt_model: str | None
-    sentence_model: str | None
-    device: str | None
-    concepts: Sequence[str] | str | Path | None  # eecc
-    identities: Sequence[str] | str | Path | None
-    nationalities: Sequence[str] | str | Path | None
-    samples: int | None  # of every task; with temperature, see suites.varying
-    temperature: float | None
-    seed: int | None  # eecc
-
-
 class OpenTask(Protocol):
     """Open one task of a suite over data (None: the suite's sample packs)."""
 
@@ -209,7 +175,7 @@ class Suite:
     oddities of data and returns None for data that is not of this suite's form. The rest is optional:
 
     ``tasks_of``: for which tasks (without the suite's name) a folder holds data. ``pick_variants``: the variants that
-    languages and prompts name. ``draws_samples``: its tasks take the option ``seed`` for the samples that they draw.
+    languages and prompts name. ``options``: what may be set for each task, by its name without the suite's.
     ``sample_data``: writes data of a task for which no sample pack holds any into a folder, so that the task can be
     tried; it returns False for a task that has packs. ``reopen``: the task of a run, from its manifest and its table of
     items, where texts are compared with each other and stay in the run's journal. ``next_step``: what to do after a
@@ -237,7 +203,7 @@ class Suite:
     check: Callable[[Path], CheckReport | None]
     tasks_of: Callable[[Path], tuple[str, ...]] = lambda _folder: ()
     pick_variants: Callable[[Sequence[str] | None, Sequence[str] | None], tuple[str, ...]] | None = None
-    draws_samples: bool = False
+    options: Mapping[str, Sequence[Setting]] = field(default_factory=dict)
     sample_data: Callable[[str, Path], bool] = lambda _task, _folder: False
     reopen: Callable[[Mapping[str, Any], pl.DataFrame], Task] | None = None
     next_step: str = ""
@@ -250,6 +216,10 @@ class Suite:
     choices: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     form: str = ""
+
+    def options_of(self, task: str) -> Mapping[str, Setting]:
+        """Return what may be set for ``task`` ("kalahi/open"), by name."""
+        return {option.name: option for option in self.options.get(task.partition("/")[2], ())}
 
     def choice_metrics(self, task: str, metrics: Iterable[str]) -> list[str]:
         """Return those of a task's ``metrics`` that people's share of best choices is the ceiling of."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from kapwa.errors import UsageError, check_whole
 from kapwa.records import Item, Message, Request
-from kapwa.suites.base import Suite, Task
+from kapwa.suites.asking import AskItems, Step
+from kapwa.suites.base import Suite
 
 
 def check_framing(suite: Suite, task: str, system: str | None, shots: int) -> None:
@@ -29,70 +30,75 @@ def check_framing(suite: Suite, task: str, system: str | None, shots: int) -> No
         raise UsageError(what, hint="Leave --shots out, or ask a task that has right answers, such as kalahi/open.")
 
 
-def framed(
-    suite: Suite, task: Task, *, system: str = "", shots: int = 0, pool: Sequence[Item] = (), seed: int = 0
-) -> Task:
-    """Return ``task`` with what stands before its questions; examples are drawn from ``pool`` by ``seed``.
+@dataclass(frozen=True)
+class Frame(Step):
+    """A system message, and ``shots`` answered examples drawn by ``seed``, before every question.
 
-    Raises UsageError where a culture has too few clusters to draw from.
+    ``pool``: the items that examples come from, by culture, language and variant, then by cluster; ``answers``: the
+    right answers to each request for an item.
     """
-    if not system and not shots:
-        return task
-    return cast("Task", _Framed(suite, task, system, shots, pool, seed))
 
+    name: ClassVar[str] = "frame"
+    title: ClassVar[str] = "system message or answered examples"
 
-class _Framed:
-    """A task with messages before each of its requests; in everything else it is that task."""
-
-    def __init__(self, suite: Suite, task: Task, system: str, shots: int, pool: Sequence[Item], seed: int) -> None:
-        self._suite, self._task, self._system, self._shots, self._seed = suite, task, system, shots, seed
-        # By whose, in which language and variant, then by cluster.
-        self._pool: defaultdict[Any, defaultdict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
-        for item in pool:
-            if suite.example_answers and suite.example_answers(item):  # people's answers may lack an English one
-                self._pool[_kind(item)][item.cluster].append(item)
-        for item in task.items() if shots else ():
-            others = len(self._pool[_kind(item)].keys() - {item.cluster})
-            if others < shots:
-                raise UsageError(
-                    f"{shots} examples for item {item.id!r} need as many others that are independent of it; of its "
-                    f"culture and variant ({item.culture}, {item.variant}) there are {others}.",
-                    hint=f"Ask with --shots {others}, or with more data." if others else "Leave --shots out.",
-                )
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
+    system: str = ""
+    shots: int = 0
+    seed: int = 0
+    pool: Mapping[Any, Mapping[str, Sequence[Item]]] = field(default_factory=dict, repr=False)
+    answers: Callable[[Item], Sequence[str]] | None = None
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The task's options, and what stands before its questions."""
-        system = {"system": self._system} if self._system else {}
-        shots = {"shots": self._shots, "shots_seed": self._seed} if self._shots else {}
-        return {**self._task.options, **system, **shots}
+        """What stands before the questions."""
+        system = {"system": self.system} if self.system else {}
+        shots = {"shots": self.shots, "shots_seed": self.seed} if self.shots else {}
+        return {**system, **shots}
 
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+    def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
         """Yield the task's requests with the same messages before each; several of one item have each its own."""
-        system = (Message("system", self._system),) if self._system else ()
+        system = (Message("system", self.system),) if self.system else ()
         for item in items:
-            shown = [list(self._turns(example)) for example in self._examples(item)]
-            for place, request in enumerate(self._task.requests([item])):
+            shown = [list(self._turns(ask, example)) for example in self._examples(item)]
+            for place, request in enumerate(ask([item])):
                 turns = [turn for example in shown for turn in example[place]]
                 yield replace(request, messages=(*system, *turns, *request.messages))
 
     def _examples(self, item: Item) -> Iterator[Item]:
-        if not self._shots:
+        if not self.shots:
             return
-        clusters = self._pool[_kind(item)]
+        clusters = self.pool[_kind(item)]
         # From the cluster's name alone: in every language and variant that has the same clusters, the same are drawn.
-        draw = random.Random(f"{self._seed}\0{item.culture}\0{item.cluster}")  # noqa: S311 - no secret
-        drawn = draw.sample(sorted(clusters), min(self._shots + 1, len(clusters)))
-        for cluster in [name for name in drawn if name != item.cluster][: self._shots]:
+        draw = random.Random(f"{self.seed}\0{item.culture}\0{item.cluster}")  # noqa: S311 - no secret
+        drawn = draw.sample(sorted(clusters), min(self.shots + 1, len(clusters)))
+        for cluster in [name for name in drawn if name != item.cluster][: self.shots]:
             yield draw.choice(clusters[cluster])
 
-    def _turns(self, item: Item) -> Iterable[tuple[Message, ...]]:
-        assert self._suite.example_answers is not None  # see check_framing
-        for request, answer in zip(self._task.requests([item]), self._suite.example_answers(item), strict=True):
+    def _turns(self, ask: AskItems, item: Item) -> Iterator[tuple[Message, ...]]:
+        assert self.answers is not None  # see check_framing
+        for request, answer in zip(ask([item]), self.answers(item), strict=True):
             yield (*request.messages, Message("assistant", answer))
+
+
+def examples_from(
+    pool: Sequence[Item], items: Sequence[Item], shots: int, answers: Callable[[Item], Sequence[str]]
+) -> Mapping[Any, Mapping[str, Sequence[Item]]]:
+    """Return the items of ``pool`` that have right answers, as :class:`Frame` takes them.
+
+    Raises UsageError where one of ``items`` has fewer than ``shots`` clusters of other items to draw from.
+    """
+    by_cluster: defaultdict[Any, defaultdict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
+    for item in pool:
+        if answers(item):  # people's answers may lack an English one
+            by_cluster[_kind(item)][item.cluster].append(item)
+    for item in items:
+        others = len(by_cluster[_kind(item)].keys() - {item.cluster})
+        if others < shots:
+            raise UsageError(
+                f"{shots} examples for item {item.id!r} need as many others that are independent of it; of its "
+                f"culture and variant ({item.culture}, {item.variant}) there are {others}.",
+                hint=f"Ask with --shots {others}, or with more data." if others else "Leave --shots out.",
+            )
+    return by_cluster
 
 
 def _kind(item: Item) -> tuple[str, str, str]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from kapwa.datasets.rows import CellProblem, Filled, Row, read_rows
 from kapwa.datasets.tables import read_records
 from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
+from kapwa.suites.asking import AskItems, FindFloors, JudgeAnswers, Step, TabulateItems
 from kapwa.suites.base import Judged, Task
 
 SLOT = "{prompt}"
@@ -50,33 +51,28 @@ def read_wordings(path: str | Path) -> dict[str, str]:
     return {row.id: row.text for row in found.rows}
 
 
-def varied(
-    task: Task,
-    *,
-    wordings: str | Path | None = None,
-    samples: int | None = None,
-    temperature: float | None = None,
-    seed: int = 0,
-) -> Task:
-    """Return ``task`` asked in its own wording and in those of a file, with ``samples`` answers to each prompt.
+def sampling(
+    task: Task, *, samples: int | None = None, temperature: float | None = None, seed: int = 0
+) -> Samples | None:
+    """Return the step that draws ``samples`` answers to each prompt of ``task``; None where one greedy answer is meant.
 
-    ``temperature``: that answers are drawn at; None is 1 for several samples, else the task's own. ``seed`` begins the
-    draws. Raises UsageError for numbers out of range, and for samples of a task that scores given texts.
+    ``temperature``: that answers are drawn at; None is 1 for several samples, else 0. ``seed`` begins the draws. Raises
+    UsageError for numbers out of range, and for samples of a task that scores given texts.
     """
-    drawn: dict[str, Any] = {}
-    if samples is not None or temperature is not None:
-        samples = 1 if samples is None else samples
-        check_whole("samples", samples)
-        heat = temperature if temperature is not None else TEMPERATURE if samples > 1 else 0.0
-        check_draws(samples, heat)
-        if "generate" not in task.needs and (samples > 1 or heat > 0):
-            raise UsageError(
-                f"{task.name} asks how likely given texts are, which is the same every time: nothing is drawn.",
-                hint="Leave --samples and --temperature out, or ask a task in which the model writes.",
-            )
-        drawn = {} if samples == 1 and heat == 0 else {"samples": samples, "temperature": float(heat), "seed": seed}
-    texts = {} if wordings is None else read_wordings(wordings)
-    return cast("Task", _Varied(task, texts, drawn)) if texts or drawn else task
+    if samples is None and temperature is None:
+        return None
+    samples = 1 if samples is None else samples
+    check_whole("samples", samples)
+    heat = temperature if temperature is not None else TEMPERATURE if samples > 1 else 0.0
+    check_draws(samples, heat)
+    if samples == 1 and heat == 0:
+        return None
+    if "generate" not in task.needs:
+        raise UsageError(
+            f"{task.name} asks how likely given texts are, which is the same every time: nothing is drawn.",
+            hint="Leave --samples and --temperature out, or ask a task in which the model writes.",
+        )
+    return Samples(samples, float(heat), seed)
 
 
 def check_draws(samples: int, temperature: float) -> None:
@@ -90,11 +86,36 @@ def check_draws(samples: int, temperature: float) -> None:
         )
 
 
-def draws(request: Request, samples: int, temperature: float, seed: int) -> Iterator[Request]:
-    """Yield ``request`` as often as answers are drawn, one after another: a server is asked for all of them at once."""
-    params = replace(request.params, temperature=temperature, seed=seed)
-    for sample in range(samples):
-        yield replace(request, params=params, sample=sample)
+@dataclass(frozen=True, slots=True)
+class Samples(Step):
+    """Several answers to each prompt, drawn one after another, so that a server is asked for all of them at once."""
+
+    name: ClassVar[str] = "samples"
+    title: ClassVar[str] = "--samples"
+
+    samples: int
+    temperature: float
+    seed: int
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """How answers are drawn."""
+        return asdict(self)
+
+    @property
+    def needs(self) -> frozenset[Capability]:
+        """Several samples of one prompt."""
+        return frozenset({"n_samples"} if self.samples > 1 else ())
+
+    def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
+        """Yield each request for a text as often as answers are drawn."""
+        for request in ask(items):
+            if request.kind != "generate":
+                yield request
+                continue
+            params = replace(request.params, temperature=self.temperature, seed=self.seed)
+            for sample in range(self.samples):
+                yield replace(request, params=params, sample=sample)
 
 
 @dataclass(frozen=True)
@@ -114,90 +135,82 @@ class _Answers(Collection[Answer]):
         return sum(1 for _ in self)
 
     def __contains__(self, answer: object) -> bool:
-        return any(one == answer for one in self)
+        return any(each == answer for each in self)
 
 
-class _Varied:
-    """A task whose questions are asked in several wordings and answered several times."""
+@dataclass(frozen=True, slots=True)
+class Wordings(Step):
+    """Every question in the task's own wording, then in others: ``texts`` by id, each with a place for the prompt."""
 
-    def __init__(self, task: Task, wordings: Mapping[str, str], drawn: Mapping[str, Any]) -> None:
-        self._task, self._wordings, self._drawn = task, {"": SLOT, **wordings}, drawn
+    name: ClassVar[str] = "wordings"
+    title: ClassVar[str] = "--wordings"
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
-
-    @property
-    def needs(self) -> frozenset[Capability]:
-        """What a model must be able to do."""
-        return self._task.needs | (frozenset({"n_samples"}) if self._drawn.get("samples", 1) > 1 else frozenset())
+    texts: Mapping[str, str]
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The task's options, the wordings beside its own, and how answers are drawn."""
-        added = {name: text for name, text in self._wordings.items() if name}
-        wordings = {"wordings": json.dumps(added, ensure_ascii=False)} if added else {}
-        return {**self._task.options, **wordings, **self._drawn}
+        """The wordings beside the task's own."""
+        return {"wordings": json.dumps(self.texts, ensure_ascii=False)}
 
-    def items(self) -> list[Item]:
+    @property
+    def _texts(self) -> Mapping[str, str]:
+        return {"": SLOT, **self.texts}
+
+    def items(self, items: Sequence[Item]) -> list[Item]:
         """Return the items of each wording, the task's own first."""
-        items = self._task.items()
-        return [replace(item, variant=_named(item.variant, name)) for name in self._wordings for item in items]
+        return [replace(item, variant=_named(item.variant, name)) for name in self._texts for item in items]
 
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield the task's requests in the wording of each item, as often as answers are drawn."""
+    def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
+        """Yield the task's requests in the wording of each item."""
         for item in items:
             base, wording = _parts(item.variant)
-            text = self._wordings[wording]
-            for request in self._task.requests([replace(item, variant=base)]):
+            text = self._texts[wording]
+            for request in ask([replace(item, variant=base)]):
                 messages = tuple(
-                    Message("user", text.replace(SLOT, one.content)) if one.role == "user" else one
-                    for one in request.messages
+                    Message("user", text.replace(SLOT, message.content)) if message.role == "user" else message
+                    for message in request.messages
                 )
-                asked = replace(request, variant=item.variant, messages=messages)
-                yield from draws(asked, **self._drawn) if self._drawn and asked.kind == "generate" else (asked,)
+                yield replace(request, variant=item.variant, messages=messages)
 
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    def score(self, judge: JudgeAnswers, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge wording by wording, each as the task judges its own."""
-        judged = [
-            (name, self._task.score(own, _Answers(answers, name)))
-            for name in self._wordings
-            if (own := self._own(items, name))
-        ]
+        asked = {name: _plain_items(items, name) for name in self._texts}
+        judged = [(name, judge(plain, _Answers(answers, name))) for name, plain in asked.items() if plain]
         tables: dict[str, list[pl.DataFrame]] = {}
-        for name, one in judged:
-            for key, table in one.tables.items():
+        for name, part in judged:
+            for key, table in part.tables.items():
                 if "variant" in table.columns or key not in tables:
                     tables.setdefault(key, []).append(_renamed(table, name))
         return Judged(
-            pl.concat([_renamed(one.scores, name) for name, one in judged]),
+            pl.concat([_renamed(part.scores, name) for name, part in judged]),
             {key: pl.concat(parts) for key, parts in tables.items()},
-            list(dict.fromkeys(note for _, one in judged for note in one.notes)),
+            list(dict.fromkeys(note for _, part in judged for note in part.notes)),
         )
 
-    def floors(self, items: Sequence[Item]) -> list[Floor]:
+    def floors(self, find: FindFloors, items: Sequence[Item]) -> list[Floor]:
         """Return the task's floors for every wording: they do not depend on it."""
         return [
             floor._replace(variant=_named(floor.variant, name))
-            for name in self._wordings
-            for floor in self._task.floors(self._own(items, name))
+            for name in self._texts
+            for floor in find(_plain_items(items, name))
         ]
 
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+    def item_table(self, tabulate: TabulateItems, items: Sequence[Item]) -> pl.DataFrame:
         """Return the items of every wording; prompts are shown as they are asked."""
         tables = []
-        for name, text in self._wordings.items():
-            table = _renamed(self._task.item_table(self._own(items, name)), name)
+        for name, text in self._texts.items():
+            table = _renamed(tabulate(_plain_items(items, name)), name)
             if name and "prompt" in table.columns:
                 before, _, after = text.partition(SLOT)
                 table = table.with_columns(prompt=pl.lit(before) + pl.col("prompt") + pl.lit(after))
             tables.append(table)
         return pl.concat(tables)
 
-    @staticmethod
-    def _own(items: Sequence[Item], wording: str) -> list[Item]:
-        """The items of one wording, as the task knows them."""
-        parts = [(item, *_parts(item.variant)) for item in items]
-        return [replace(item, variant=base) for item, base, name in parts if name == wording]
+
+def _plain_items(items: Sequence[Item], wording: str) -> list[Item]:
+    """Return the items of one wording, as the task knows them."""
+    parts = [(item, *_parts(item.variant)) for item in items]
+    return [replace(item, variant=base) for item, base, name in parts if name == wording]
 
 
 def _named(variant: str, wording: str) -> str:

@@ -15,6 +15,7 @@ import polars as pl
 from kapwa.datasets.findings import DataSource
 from kapwa.files import digest
 from kapwa.records import Answer, Floor, Item, Message, Params, Request
+from kapwa.suites.asking import SteppedTask
 from kapwa.suites.base import Judged, MetricInfo, Selection, Suite, Task
 from kapwa.suites.items import item_columns, pair_answers, score_frame, score_row, select
 
@@ -35,65 +36,64 @@ KNOWS = MetricInfo(
 )
 
 
-class Complete:
+class Complete(SteppedTask):
     """Ask for the last word of a saying; right if it is among the reply's words."""
 
     name, suite = "proverbs/complete", "proverbs"
-    needs = frozenset({"generate"})
-    options: Mapping[str, Any] = {}
+    kinds = frozenset({"generate"})
+    plain_options: Mapping[str, Any] = {}
     headline, groups, metrics = ("ends_right",), ("topic",), {"ends_right": KNOWS}
 
-    def __init__(self, selection: Selection) -> None:
-        self.selection = selection
-        data = {"sayings": repr(SAYINGS).encode()}
-        self.data = DataSource("made-up sayings", None, digest(data), illustrative=True)
-
-    def items(self) -> list[Item]:
-        items = [
-            Item(
-                f"s{n}",
-                "proverbs",
-                "Nowhere",
-                "en",
-                "sayings",
-                "sayings",
-                "plain",
-                f"s{n}",
-                {"prompt": start, "best": end},
-            )
-            for n, (start, end) in enumerate(SAYINGS, start=1)
-        ]
-        return select(items, self.selection, known=("plain",), default=("plain",))
-
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
         for item in items:
             prompt = f"Which word ends this saying? {item.fields['prompt']} …"
             yield Request(
                 item.id, item.variant, "generate", (Message("user", prompt),), params=Params(max_new_tokens=16)
             )
 
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        return Judged(score_frame(_row(item, response) for item, _, response in pair_answers(items, answers)))
+    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+        return Judged(
+            score_frame(_row(item, sample, response) for item, sample, response in pair_answers(items, answers))
+        )
 
-    def floors(self, items: Sequence[Item]) -> list[Floor]:
+    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
         ends = [item.fields["best"] for item in items]
         commonest = max(ends.count(end) for end in ends) / len(ends)
         return [Floor("ends_right", "plain", "one word", commonest, note="the same word for every saying")]
 
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         return pl.DataFrame([item_columns(item) | dict(item.fields) for item in items])
 
 
-def _row(item: Item, response: Any) -> dict[str, Any]:
+def sayings() -> list[Item]:
+    """Return an item for each saying; no two are variants of one."""
+    return [
+        Item(
+            f"s{n}",
+            "proverbs",
+            "Nowhere",
+            "en",
+            "sayings",
+            "sayings",
+            "plain",
+            f"s{n}",
+            {"prompt": start, "best": end},
+        )
+        for n, (start, end) in enumerate(SAYINGS, start=1)
+    ]
+
+
+def _row(item: Item, sample: int, response: Any) -> dict[str, Any]:
     if response is None or response.failed:
-        return score_row(item, "ends_right", None, "failed")
+        return score_row(item, "ends_right", None, "failed", sample)
     right = item.fields["best"] in (response.text or "").casefold().replace(".", " ").split()
-    return score_row(item, "ends_right", float(right), "right" if right else "wrong")
+    return score_row(item, "ends_right", float(right), "right" if right else "wrong", sample)
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:  # noqa: ARG001
     """Return the task ``proverbs/complete``; its sayings are in this module, so there are no data to read."""
-    return Complete(selection)
+    source = DataSource("made-up sayings", None, digest({"sayings": repr(SAYINGS).encode()}), illustrative=True)
+    return Complete(source, selection, tuple(select(sayings(), selection, known=("plain",), default=("plain",))))
 
 
 suite = Suite(

@@ -17,10 +17,11 @@ from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.records import Item, Request, Response
 from kapwa.runs.answers import RunAnswers
 from kapwa.runs.directory import Run
-from kapwa.runs.manifest import NAME
+from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL
+from kapwa.suites.asking import with_steps
 from kapwa.suites.base import Suite
-from kapwa.suites.framing import framed
+from kapwa.suites.framing import Frame
 
 
 class Source(NamedTuple):
@@ -102,7 +103,7 @@ def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
     assert suite.reopen is not None  # see compares_texts
     system = run.manifest["options"].get("system")
     try:
-        task = framed(suite, suite.reopen(run.manifest, run.items), system=system or "")
+        task = with_steps(suite.reopen(run.manifest, run.items), [Frame(system)] if system else [])
     except (UsageError, KeyError, TypeError) as error:
         again = "Name another run, or make this one again."
         reason = error.message if isinstance(error, UsageError) else f"its options lack or misstate {error}."

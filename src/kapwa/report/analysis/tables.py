@@ -21,7 +21,7 @@ from kapwa.report.analysis.view import (
     task_words,
     topic_words,
 )
-from kapwa.report.tables import NONE, Cell, Table, frame_csv
+from kapwa.report.table import NONE, Cell, Table, frame_csv
 from kapwa.report.wording import isolate, label_text
 from kapwa.tables_io import csv_text
 

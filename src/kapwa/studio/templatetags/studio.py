@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
-from kapwa.studio.fields import best_response, words
-from kapwa.studio.interface import Interface
-from kapwa.studio.languages import Language, language
+from kapwa.studio.core.interface import Interface
+from kapwa.studio.core.languages import Language, language
+from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
 register.filter(words)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kapwa.files import table_rows
 from kapwa.suites.base import Criterion, Selection, Suite, call
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
+from kapwa.suites.settings import MAX_NEW_TOKENS, SIMILARITIES, Setting
 
 if TYPE_CHECKING:
     from kapwa.records import Item
@@ -25,6 +26,25 @@ TASKS = {
     "blend/saq": "short answers: does the reply give an answer that people there gave?",
     "blend/mcq": "multiple choice: which of four countries' answers is this one's?",
 }
+
+
+SAQ_SETTINGS = (
+    *SIMILARITIES,
+    MAX_NEW_TOKENS,
+    Setting("max_answers", "A reply that lists more answers is judged by its first.", kind="number"),
+    Setting("prompts", "A prompt file or folder in place of the data's own."),
+    Setting("judge", "A model that judges besides, as kapwa.load_judge returns it."),
+)
+MCQ_SETTINGS = (
+    Setting(
+        "how",
+        "Multiple choice by generate (the model writes a letter) or likelihood.",
+        "WAY",
+        panel="Everyday knowledge",
+        asks=True,
+    ),
+    MAX_NEW_TOKENS,
+)
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
@@ -76,6 +96,7 @@ suite = Suite(
     check=partial(call, "kapwa.suites.blend.check:check"),
     tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,
+    options={"saq": SAQ_SETTINGS, "mcq": MCQ_SETTINGS},
     sample_data=sample_data,
     example_answers=example_answers,
     noun=("question", "questions"),

@@ -18,7 +18,8 @@ import polars as pl
 
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
-from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, MetricInfo, Selection
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
 from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
 from kapwa.suites.blend.mcq_options import (
@@ -59,7 +60,7 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
 
 
 @dataclass(frozen=True, slots=True)
-class McqTask(ItemTask):
+class McqTask(SteppedTask):
     """Which of four answers is the country's? (BLEnD section 4.2)."""
 
     how: How = "generate"
@@ -69,7 +70,7 @@ class McqTask(ItemTask):
     groups: ClassVar[tuple[str, ...]] = ("topic",)
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def kinds(self) -> frozenset[Capability]:
         """Texts for ``how="generate"``, log-probabilities for ``how="likelihood"``."""
         return frozenset({"generate"}) if self.how == "generate" else frozenset({"score"})
 
@@ -84,12 +85,12 @@ class McqTask(ItemTask):
         return METRICS[self.how]
 
     @property
-    def options(self) -> Mapping[str, Any]:
+    def plain_options(self) -> Mapping[str, Any]:
         """How it is asked; of replies, how long they may be and the version of the rules that read them."""
         read = {"max_new_tokens": self.max_new_tokens, "reader": READER}
         return {"how": self.how} | (read if self.how == "generate" else {})
 
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Yield what to ask: one greedy generation an item, or two scorings (option texts, then letters)."""
         for item in items:
             fields = item.fields
@@ -102,15 +103,15 @@ class McqTask(ItemTask):
             ):
                 yield Request(item.id, item.variant, "score", (Message("user", prompt),), continuations)
 
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies or log-probabilities."""
         return (judge_generate if self.how == "generate" else judge_likelihood)(items, answers)
 
-    def floors(self, items: Sequence[Item]) -> list[Floor]:
+    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return chance, constant letters, longest and shortest option, and the first in the alphabet."""
         return mcq_floors(items)
 
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per question: prompt, options, the right letter, whose answers the options are."""
         texts: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, "prompt", "question", "answer"), pl.String)
         schema = texts | dict.fromkeys(("options", "option_cultures"), pl.List(pl.String))
@@ -158,9 +159,8 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
     ``options``: ``how`` ("generate" or "likelihood"; else the variant selected) and ``max_new_tokens``. Raises
     UsageError for unknown options or values, and when ``data`` is None: there is no set without people's answers.
     """
-    given = given_options("blend/mcq", options, ("how", "max_new_tokens"))
-    how = _how(given.get("how"), selection)
-    length = given.get("max_new_tokens", MAX_NEW_TOKENS)
+    how = _how(options.get("how"), selection)
+    length = options.get("max_new_tokens", MAX_NEW_TOKENS)
     check_whole("max_new_tokens", length)
     if data is None:
         raise UsageError(

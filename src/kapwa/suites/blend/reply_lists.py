@@ -18,7 +18,6 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
-from kapwa.languages.base import counted
 from kapwa.languages.phrases import any_of, reply_words
 from kapwa.languages.words import words
 
@@ -43,7 +42,8 @@ _COUNTED = (
     "i ii iii iv v vi vii viii ix x|a b c d e f g h|一 二 三 四 五 六|፩ ፪ ፫ ፬ ፭ ፮|일 이 삼 사 오 육|الف ب پ ت ث ج"
 )
 _LETTERS = ({sign.lower(): place for sign, place in one.letters.items()} for one in reply_words().values())
-_SERIES = [counted(" ".join(map(str, range(31))), -1), *map(counted, _COUNTED.split("|")), *filter(None, _LETTERS)]
+_ROWS = ({sign: place for place, sign in enumerate(row.split())} for row in _COUNTED.split("|"))
+_SERIES = [{str(number): number - 1 for number in range(31)}, *_ROWS, *filter(None, _LETTERS)]
 _NUMERAL = regex.compile(
     r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s+(?=[^\W\d]))"
     rf"|({'|'.join(sign for one in _SERIES[1:] for sign in one)})(?:[.)\]]\s+|、\s*)(?=\S))",

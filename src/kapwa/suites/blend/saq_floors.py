@@ -241,7 +241,8 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
                 places = {floor.note: iter(floor.by_item or ()) for floor in same}
                 asked = (item for item in items if item.variant == variant)
                 each = [next(places.get(item.culture, iter(())), nan) for item in asked]
-                found.append(same[0]._replace(value=fmean(floor.value for floor in same), note="", by_item=each))
+                mean = fmean(value for value in each if not isnan(value))
+                found.append(same[0]._replace(value=mean, note="", by_item=each))
             found += same if several else [same[0]._replace(note="")]
     weighs = any(item.fields["counted"] for item in items)
     # Of people's groups there is no more than the figure: a model's replies do not go by them.

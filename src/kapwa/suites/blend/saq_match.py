@@ -83,7 +83,7 @@ class Grader:
         """Function words of an answer's language and of the reply's: "eso" in Spanish is not the English answer ESO."""
         if codes not in self._function_words:
             self._function_words[codes] = frozenset[str]().union(
-                *(self.matcher(code).language.hollow for code in codes)
+                *(self.matcher(code).language.folded_function_words for code in codes)
             )
         return self._function_words[codes]
 

@@ -15,7 +15,8 @@ from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import has_rules
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, MetricInfo, Selection
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, split_variant
@@ -30,7 +31,7 @@ from kapwa.suites.similarity import similarity_infos
 
 
 @dataclass(frozen=True, slots=True)
-class SaqTask(ItemTask):
+class SaqTask(SteppedTask):
     """Does a short reply give an answer that people of the country gave? (BLEnD section 4.1).
 
     ``questions``: all of the data, not only those selected: floors and confusion need what other countries answered.
@@ -44,7 +45,7 @@ class SaqTask(ItemTask):
     others: Others = field(init=False, compare=False, repr=False)
     name: ClassVar[str] = "blend/saq"
     suite: ClassVar[str] = "blend"
-    needs: ClassVar[frozenset[Capability]] = frozenset({"generate"})
+    kinds: ClassVar[frozenset[Capability]] = frozenset({"generate"})
     groups: ClassVar[tuple[str, ...]] = ("topic",)
 
     def __post_init__(self) -> None:
@@ -69,7 +70,7 @@ class SaqTask(ItemTask):
         return any(item.fields["counted"] for item in self.selected)
 
     @property
-    def options(self) -> Mapping[str, Any]:
+    def plain_options(self) -> Mapping[str, Any]:
         """What was set, the matcher, the judging model, and a digest of the weights of similarities that have some.
 
         ``matcher``: the version of the rules, and a hash of what normalises the languages at work (the table ``tools``
@@ -82,21 +83,21 @@ class SaqTask(ItemTask):
         matcher = {"matcher": self._matcher()}
         return {**self.settings.as_dict(), **self.settings.encoders(), **matcher, **no_rules, **judge}
 
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Return one greedy generation request per item (128 new tokens unless set otherwise)."""
         return greedy_requests(items, self.settings.max_new_tokens)
 
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
         judged = judge_saq(items, answers, self.settings, others=self.others, grader=self.grader, judge=self.judge)
         notes = left_out(items, self.others, self.settings.max_answers)
         return Judged(judged.scores, {**judged.tables, "tools": self.tools()}, notes)
 
-    def floors(self, items: Sequence[Item]) -> list[Floor]:
+    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return what other countries' answers score, and what people do; see the module ``saq_floors``."""
         return saq_floors(items, self.others, self.grader, limit=self.settings.max_answers)
 
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per question and variant: the question, its English, the prompt, and what people said."""
         texts = ("prompt", "question", "question_en", "asked_in", "prompt_id", "kind")
         rows = [
@@ -133,13 +134,13 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     default variants those are taken that the data can ask; raises UsageError for a variant named that it cannot.
     A question that is word for word the same in two of them (English where English is local) is asked in the first.
     """
-    given = given_options("blend/saq", options, (*SaqOptions.names(), "prompts", "judge"))
-    judge, prompts = given.pop("judge", None), given.pop("prompts", None)
+    settings = dict(options)
+    judge, prompts = settings.pop("judge", None), settings.pop("prompts", None)
     if judge is not None and not isinstance(judge, Judge):
         hint = "Give kapwa.suites.blend.judge.Judge(model), or what kapwa.load_judge returns."
         raise UsageError(f"judge is a {type(judge).__name__}, not a Judge.", hint=hint)
-    settings = SaqOptions(**given)
-    settings.signatures()  # a missing encoder is found now, not after every question was asked
+    chosen_options = SaqOptions(**settings)
+    chosen_options.signatures()  # a missing encoder is found now, not after every question was asked
     read = read_data(data, prompts)
     items = saq_items(read, selection)
     present = [variant for variant in DEFAULT_VARIANTS if any(item.variant == variant for item in items)]
@@ -149,7 +150,7 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     # Where the local language is English, asking in both may be asking the same twice: the first is kept.
     asked = {(item.id, item.language, item.fields["prompt"]): item for item in reversed(chosen)}
     once = tuple(item for item in chosen if asked[item.id, item.language, item.fields["prompt"]] is item)
-    task = SaqTask(read.source, selection, once, tuple(read.questions), settings, judge)
+    task = SaqTask(read.source, selection, once, tuple(read.questions), chosen_options, judge)
     task.tools()  # what is no language tag is found now, not after every question was asked
     return task
 

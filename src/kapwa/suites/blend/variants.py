@@ -13,6 +13,8 @@ PROMPTS = ("inst-4", "pers-3")
 SAQ_VARIANTS = tuple(f"{language}/{prompt}" for prompt in PROMPTS for language in LANGUAGES)
 MCQ_VARIANTS = ("generate", "likelihood")
 VARIANTS = (*SAQ_VARIANTS, *MCQ_VARIANTS)
+# Both languages by the direct prompt.
+DEFAULT_VARIANTS = tuple(f"{language}/{PROMPTS[0]}" for language in LANGUAGES)
 
 
 def saq_variants(languages: Sequence[str] | None = None, prompts: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -25,6 +27,3 @@ def saq_variants(languages: Sequence[str] | None = None, prompts: Sequence[str] 
         if language not in LANGUAGES:
             raise UsageError(f"Questions are not asked in {language!r}.", hint=nearest(language, LANGUAGES))
     return tuple(f"{language}/{prompt}" for prompt in prompts or PROMPTS[:1] for language in languages or LANGUAGES)
-
-
-DEFAULT_VARIANTS = saq_variants()

@@ -19,12 +19,13 @@ from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
 from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Request, Response
-from kapwa.suites.base import ItemTask, Judged, MetricInfo, Selection, given_options, metrics_of
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, MetricInfo, Selection, metrics_of
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.eecc.variants import VARIANTS
 from kapwa.suites.items import ITEM_COLUMNS, answered_twice, greedy_requests, item_columns, unknown_item
-from kapwa.suites.varying import check_draws, draws
+from kapwa.suites.varying import Samples, check_draws
 
 SAMPLES, TEMPERATURE = 5, 0.3
 # The paper's limits (section 4.2): explanations are cut short, stories may end.
@@ -141,7 +142,7 @@ def _names(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class EeccTask(ItemTask):
+class EeccTask(SteppedTask):
     """Texts for readers who differ in one attribute only (EECC section 4.1).
 
     What this task measures of a text is simple and of each text alone; how texts differ between identities is what
@@ -155,14 +156,12 @@ class EeccTask(ItemTask):
     headline: ClassVar[tuple[str, ...]] = HEADLINE
     groups: ClassVar[tuple[str, ...]] = ()
     metrics: ClassVar[Mapping[str, MetricInfo]] = METRICS
+    kinds: ClassVar[frozenset[Capability]] = frozenset({"generate"})
+    # Samples are always drawn, and of this many the judging knows; wordings are templates of the data.
+    takes: ClassVar[tuple[str, ...]] = ("frame",)
 
     @property
-    def needs(self) -> frozenset[Capability]:
-        """What a model must be able to do: generate, and more than once where several samples are asked for."""
-        return frozenset({"generate", "n_samples"} if self.settings.samples > 1 else {"generate"})
-
-    @property
-    def options(self) -> Mapping[str, Any]:
+    def plain_options(self) -> Mapping[str, Any]:
         """The attribute that changes, how many concepts and identities, samples, temperature, length and seed."""
         return {
             "attribute": self.attribute,
@@ -171,21 +170,19 @@ class EeccTask(ItemTask):
             **self.settings.as_dict(),
         }
 
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield the samples of each item one after another, so that a server is asked for all of them at once."""
-        settings = self.settings
-        for request in greedy_requests(items, settings.max_new_tokens):
-            yield from draws(request, settings.samples, settings.temperature, settings.seed)
+    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
+        """Yield one request for each item, of which samples are drawn."""
+        return greedy_requests(items, self.settings.max_new_tokens)
 
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Describe the texts; see :func:`kapwa.suites.eecc.task.judge`."""
         return judge(items, answers, self.settings.samples)
 
-    def floors(self, items: Sequence[Item]) -> list[Floor]:  # noqa: ARG002 - the contract's signature
+    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:  # noqa: ARG002 - the contract's signature
         """Return nothing: no text is right or wrong here. The analysis has floors of its own."""
         return []
 
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per item: whose it is, what it is about, and its prompt."""
         texts = ("prompt", "attribute", "country", "template")
         rows = [item_columns(item) | {name: item.fields[name] for name in texts} for item in items]
@@ -194,7 +191,7 @@ class EeccTask(ItemTask):
 
 def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> EeccTask:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
-    given = given_options(name, options, (*EeccOptions.names(), "nationalities"))
+    given = dict(options)
     if "nationalities" in given:  # what most users call identities
         if "identities" in given:
             raise UsageError("Name either nationalities or identities: they are one list.")
@@ -210,7 +207,14 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
     # "all" names the variants of the released data; of other data, it means all of theirs.
     wanted = variants_of(prompts) if selection.variants == VARIANTS else selection.variants
     chosen = build_items(prompts, dataclasses.replace(selection, variants=wanted))
-    return EeccTask(prompts.source(), selection, tuple(chosen), name, settings, prompts.attribute)
+    return _task(prompts.source(), selection, chosen, name, settings, prompts.attribute)
+
+
+def _task(
+    source: DataSource, selection: Selection, chosen: Sequence[Item], name: str, settings: EeccOptions, attribute: str
+) -> EeccTask:
+    samples = Samples(settings.samples, settings.temperature, settings.seed)
+    return EeccTask(source, selection, tuple(chosen), name, settings, attribute, steps=(samples,))
 
 
 def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> EeccTask:
@@ -224,4 +228,4 @@ def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> EeccTask:
         for row in items.iter_rows(named=True)
     )
     source = DataSource(manifest["data"]["name"], None, manifest["data"]["digest"])
-    return EeccTask(source, Selection(), selected, manifest["task"], settings, options["attribute"])
+    return _task(source, Selection(), selected, manifest["task"], settings, options["attribute"])

@@ -168,16 +168,15 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
     first, *pieces, last = re.split(r"\{(\w+)\}", form)
     if not (cell.startswith(first) and cell.endswith(last)):
         return None
-    rest = cell[len(first) : len(cell) - len(last)]
-    parts = {}
+    start, stop, parts = len(first), len(cell) - len(last), {}
     for name, sign in zip(pieces[:-1:2], pieces[1::2], strict=True):
-        end = rest.find(sign, 1)
+        end = cell.find(sign, start + 1, stop)
         if end < 0:
             return None
-        parts[name] = rest[:end]
-        rest = rest[end + len(sign) :]
-    parts[pieces[-1]] = rest
-    return parts if rest else None
+        parts[name] = cell[start:end]
+        start = end + len(sign)
+    parts[pieces[-1]] = cell[start:stop]
+    return parts if start < stop else None
 
 
 def _is_wanted(record: Record, only: Only) -> bool:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call, given_options
+from kapwa.suites.base import Criterion, Selection, Suite, call
 from kapwa.suites.kalahi.variants import VARIANTS
+from kapwa.suites.settings import MAX_NEW_TOKENS, SIMILARITIES
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -30,20 +31,15 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
 
     if name == "kalahi/mc":
         from kapwa.suites.kalahi.mc import ChoiceTask
-
-        known: tuple[str, ...] = ()
     else:
         from kapwa.suites.kalahi.open import OpenOptions, OpenTask
-
-        known = OpenOptions.names()
-    given = given_options(name, options, known)
     situations, source = read_situations(data)
     # A file may hold only one variant: then that one is meant.
     present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]
     chosen = tuple(select(situations, selection, known=VARIANTS, default=present[:1]))
     if name == "kalahi/mc":
         return ChoiceTask(source, selection, chosen)
-    settings = OpenOptions(**given)
+    settings = OpenOptions(**options)
     settings.signatures()  # a missing encoder is found now, not after every question was asked
     return OpenTask(source, selection, chosen, settings)
 
@@ -58,6 +54,7 @@ suite = Suite(
     open_task=open_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
+    options={"open": (*SIMILARITIES, MAX_NEW_TOKENS)},
     example_answers=lambda item: (item.fields["best"],),
     noun=("prompt", "prompts"),
     unit=("situation", "situations"),

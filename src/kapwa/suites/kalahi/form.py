@@ -24,7 +24,7 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.text_checks import only_difference
 from kapwa.records import Item
-from kapwa.suites.base import ItemTask
+from kapwa.suites.asking import SteppedTask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -162,13 +162,13 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
 
 
 @dataclass(frozen=True, slots=True)
-class SituationTask(ItemTask):
+class SituationTask(SteppedTask):
     """What the tasks of this suite share: their items, and how a report shows them."""
 
     suite: ClassVar[str] = SUITE
     groups: ClassVar[tuple[str, ...]] = ("category", "topic")
 
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
+    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
         """Return one row per situation and variant: parts, responses and English glosses."""
         import polars as pl
 

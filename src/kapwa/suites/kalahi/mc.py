@@ -274,11 +274,11 @@ class ChoiceTask(SituationTask):
     """``kalahi/mc``: is the best response the likeliest? (Kalahi section 4.2, multiple choice)."""
 
     name: ClassVar[str] = "kalahi/mc"
-    needs: ClassVar[frozenset[Capability]] = frozenset({"score"})
+    kinds: ClassVar[frozenset[Capability]] = frozenset({"score"})
     headline: ClassVar[tuple[str, ...]] = MC_HEADLINE
     metrics: ClassVar[Mapping[str, MetricInfo]] = MC_METRICS
     # Nothing can be set: every normalisation comes from one pass.
-    options: ClassVar[Mapping[str, Any]] = {}
-    requests = staticmethod(mc_requests)
-    score = staticmethod(judge_mc)
-    floors = staticmethod(floors)
+    plain_options: ClassVar[Mapping[str, Any]] = {}
+    plain_requests = staticmethod(mc_requests)
+    plain_score = staticmethod(judge_mc)
+    plain_floors = staticmethod(floors)

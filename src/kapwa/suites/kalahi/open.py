@@ -245,7 +245,7 @@ class OpenTask(SituationTask):
 
     settings: OpenOptions
     name: ClassVar[str] = "kalahi/open"
-    needs: ClassVar[frozenset[Capability]] = frozenset({"generate"})
+    kinds: ClassVar[frozenset[Capability]] = frozenset({"generate"})
     headline: ClassVar[tuple[str, ...]] = OPEN_HEADLINE
 
     @property
@@ -254,18 +254,18 @@ class OpenTask(SituationTask):
         return open_metrics(self.settings)
 
     @property
-    def options(self) -> Mapping[str, Any]:
+    def plain_options(self) -> Mapping[str, Any]:
         """What was asked for: similarities, their models and a digest of the weights, length of the answer."""
         return {**self.settings.as_dict(), **self.settings.encoders()}
 
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
+    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
         """Return one greedy generation request per item (256 new tokens unless set otherwise)."""
         return greedy_requests(items, self.settings.max_new_tokens)
 
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge texts; see :func:`judge_open`."""
         return judge_open(items, answers, self.settings)
 
-    def floors(self, items: Sequence[Item]) -> list[Floor]:
+    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
         """Return what an answer to another situation scores, the prompt repeated, and people's own answers."""
         return open_floors(items, self.settings)

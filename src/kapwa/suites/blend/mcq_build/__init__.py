@@ -19,7 +19,7 @@ from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import filling
-from kapwa.languages.english import language as english
+from kapwa.languages.reading import shipped
 from kapwa.suites.blend.judge import Answerer
 from kapwa.suites.blend.mcq_build.options import (
     LEAST_VOTES,
@@ -263,7 +263,7 @@ def _card(
         "skipped": dict(sorted(Counter(one.reason for one in skipped).items())),
         "verdicts": dict(sorted(Counter(one.source for one in known).items())),
         "overruled": sum(bool(one.override) for one in known),
-        "compared_with": [f"{tool.name} {tool.version} ({tool.licence})" for tool in english.info.tools],
+        "compared_with": [f"{tool.name} {tool.version} ({tool.licence})" for tool in shipped("en").info.tools],
         "rules": [
             "Right answers are those tied at the top in the country; accepted answers are all that its people gave.",
             f"A wrong option was given by at least {LEAST_VOTES} people of another country, one country an option.",

@@ -17,7 +17,7 @@ from itertools import chain, islice, product
 from itertools import combinations as pairs
 from typing import Literal, NamedTuple
 
-from kapwa.languages.english import language as english
+from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Matcher
 from kapwa.suites.blend.mcq_build.values import Value, mentioned_values, option_text
 from kapwa.suites.blend.questions import Group, Kind, Question
@@ -39,7 +39,8 @@ _SMALL_WORDS = frozenset(
 _SIGNS = re.compile(r"[\W_]+")
 # Spellings without spaces are compared from this length on: shorter ones lie within too many words.
 _LEAST_COMPACT = 4
-_MATCHER = Matcher(english)
+_ENGLISH = shipped("en")
+_MATCHER = Matcher(_ENGLISH)
 
 
 class Skipped(NamedTuple):
@@ -147,12 +148,12 @@ def neutral(question: Question) -> str:
 @lru_cache(1 << 14)
 def meaning(texts: frozenset[str], kind: Kind) -> Meaning:
     """Prepare English ``texts``, which are taken to mean the same."""
-    folded = frozenset(filter(None, map(english.fold, texts)))
+    folded = frozenset(filter(None, map(_ENGLISH.fold, texts)))
     if kind != "text":
-        values = (mentioned_values(text, kind, english.words) for text in texts)
+        values = (mentioned_values(text, kind, _ENGLISH.words) for text in texts)
         return Meaning(kind, folded, frozenset(), frozenset(), frozenset().union(*values))
     compact = frozenset(filter(None, (_SIGNS.sub("", text) for text in folded)))
-    words = (english.keys(token) for text in folded for token in english.tokens(text))
+    words = (_ENGLISH.keys(token) for text in folded for token in _ENGLISH.tokens(text))
     keys = (own for own in words if not own & _SMALL_WORDS)
     return Meaning(kind, folded, compact, frozenset().union(*keys), frozenset())
 
@@ -186,7 +187,7 @@ class Pool:
         self._synonyms: dict[str, set[str]] = {}
         for answers in (answers for question in group for answers in question.groups):
             for text in answers.en:
-                self._synonyms.setdefault(english.fold(text), set()).update(answers.en)
+                self._synonyms.setdefault(_ENGLISH.fold(text), set()).update(answers.en)
         names = (re.escape(question.country.replace("_", " ")) for question in group)
         self._names_a_country = re.compile(rf"\b(?:{'|'.join(names)})\b", re.IGNORECASE)
 
@@ -202,7 +203,7 @@ class Pool:
             return skipped(question, "format", "; ".join(text for group in top for text in group.en))
         accepted = meaning(frozenset(text for group in question.groups for text in group.en), question.kind)
         # Words of two languages may look alike by accident, so there only whole answers are compared.
-        native = {english.fold(text) for group in question.groups for text in group.local}
+        native = {_ENGLISH.fold(text) for group in question.groups for text in group.local}
         candidates = tuple(
             one
             for one in self._candidates(question)
@@ -223,7 +224,7 @@ class Pool:
                 # "Assam football team" is no rival where another country is asked about: it says whose it is.
                 if group.votes < LEAST_VOTES or text is None or self._names_a_country.search(text):
                     continue
-                folded = english.fold(text)
+                folded = _ENGLISH.fold(text)
                 votes[folded][text] += group.votes
                 cultures[folded].add(other.country)
         for folded, spelt in sorted(votes.items()):

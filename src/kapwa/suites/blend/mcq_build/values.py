@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from kapwa.languages.base import Words
 from kapwa.languages.folding import ascii_digits
+from kapwa.languages.schema import Words
 from kapwa.suites.blend.questions import Kind
 
 Value = int | tuple[int, int] | Fraction

@@ -1,0 +1,92 @@
+"""``kapwa languages``: which languages have rules, what a file of them says, and whether a corrected file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from kapwa.cli.options import Json
+from kapwa.cli.output import show, show_json, show_table, tell
+
+
+class _ListedByDefault(TyperGroup):
+    """Takes "kapwa languages th" and "kapwa languages --json" for "kapwa languages list ..."."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["list", *args])
+
+
+app = typer.Typer(
+    help="List languages and what is known of them; show or check the file of one (no command: list).",
+    cls=_ListedByDefault,
+)
+
+
+@app.command("list")
+def list_languages(
+    tags: Annotated[
+        list[str] | None, typer.Argument(metavar="[TAG]...", help="BCP-47 tags, such as th or zh-Hant.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the languages that have rules of their own, or say of any language what judges replies in it."""
+    from dataclasses import asdict
+
+    from kapwa import inventory
+
+    infos = inventory.languages(tags or ())
+    if json:
+        show_json([asdict(info) for info in infos])
+        return
+    rows = []
+    for info in infos:
+        tools = ", ".join(f"{tool.name} {tool.version} ({tool.licence})" for tool in info.tools)
+        rows.append((info.code, info.name, "yes" if info.reviewed else "no", tools))
+    show_table(("code", "language", "reviewed by a native speaker", "tools"), rows)
+    if not tags:
+        show("\nAny other language works too, without rules and unreviewed: 'kapwa languages th' says what is used.")
+    show("\nNotes on each language: --json, and the reference in the documentation.")
+    show("What Kapwa knows of one, to review or correct: 'kapwa languages show ko'.")
+
+
+@app.command("show")
+def show_language(
+    language: Annotated[str, typer.Argument(metavar="TAG|FILE", help="A language, such as ko, or a language file.")],
+    plain: Annotated[bool, typer.Option("--plain", help="The file itself, to correct and send.")] = False,
+) -> None:
+    """Print what Kapwa knows of a language, as a page for reviewing: each part with what it is for, and examples."""
+    from kapwa.datasets.language_files import review_page
+    from kapwa.files import read_text
+    from kapwa.languages.reading import file_of
+
+    path = Path(language) if Path(language).suffix in (".yaml", ".yml") else file_of(language)
+    tell(read_text(path).rstrip() if plain else "\n".join(review_page(path)))
+
+
+@app.command("check")
+def check_language(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A language file, such as ko.yaml.")], json: Json = False
+) -> None:
+    """Check a language file: its form, entries that stand twice, patterns, and every example by its rules.
+
+    Exit code 2 if there is a problem. The how-to "Correct a language" says how to write one.
+    """
+    from kapwa.datasets.language_files import check_language as check
+
+    language, problems = check(file)
+    if json:
+        fields = ("row", "column", "message", "hint")
+        rows = [{field: getattr(problem, field) for field in fields} for problem in problems]
+        show_json({"file": str(file), "problems": rows})
+    else:
+        for problem in problems:
+            tell(str(problem))
+        if language is not None and not problems:
+            examples = sum(len(held) for _, held in language.examples)
+            tell(f"{file}: the file of {language.name} ({language.tag}) is sound; its {examples} examples hold.")
+    if problems:
+        raise typer.Exit(2)

@@ -1,0 +1,115 @@
+"""Check a language file that a speaker wrote or corrected, and lay one out for reviewing.
+
+A check tells more than reading does: the line of every problem, patterns that cannot be compiled, entries that stand
+twice, and examples that do not hold by the rules of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from pathlib import Path
+
+import regex  # type: ignore[import-untyped, unused-ignore]
+
+from kapwa.datasets.tables import Located, load_yaml, read_model
+from kapwa.errors import DataError
+from kapwa.files import read_text
+from kapwa.languages.base import Language
+from kapwa.languages.reading import language_from
+from kapwa.languages.schema import PAIR, Examples, LanguageFile, Part, lines_of
+from kapwa.metrics.matching import Kind, Matcher
+
+SEE = "see docs/how-to/correct-a-language.md."
+# Parts and fields that are lines, and those of them that are no patterns.
+_LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", "clock", "strings", "alike", "combined"}
+_PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
+_NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
+
+
+def check_language(path: Path) -> tuple[LanguageFile | None, list[DataError]]:
+    """Return the file and its problems, in the order of their lines; None where it cannot be read at all."""
+    file, problems = read_model(path, LanguageFile, what="language file", see=SEE)
+    if file is not None:
+        located = load_yaml(path)
+        problems = list(_bad_lines(path, located)) or list(_failed_examples(path, located, file))
+    return file, sorted(problems, key=lambda problem: problem.row or 0)
+
+
+def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
+    """Yield patterns that cannot be compiled, and lines that stand twice in one block."""
+    for place, row in located.lines.items():
+        value = reduce(lambda part, key: part[key], place, located.value)
+        if not isinstance(value, str) or _LINES.isdisjoint(place):
+            continue
+        wrong = partial(DataError, path=path, column=".".join(map(str, place)))
+        lines = lines_of(value)
+        for number, line in enumerate(lines):
+            at = row + number + ("\n" in value)
+            if line in lines[:number]:
+                yield wrong(f"{line!r} stands twice.", row=at, hint="Delete one of the two.")
+            try:
+                regex.compile("" if _PLAIN & set(place) else _NAMED.sub("1", line))
+            except regex.error as error:
+                hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
+                yield wrong(f"the pattern {line!r} cannot be read ({error.msg}).", row=at, hint=hint)
+
+
+def _failed_examples(path: Path, located: Located, file: LanguageFile) -> Iterator[DataError]:
+    for name, line, problem in failed_examples(language_from(file), file.examples):
+        value = located.value["examples"][name]
+        row = (located.line(("examples", name)) or 0) + lines_of(value).index(line) + ("\n" in value)
+        hint = "Correct the example or the words that it needs; the other examples show what a change breaks."
+        yield DataError(problem, path=path, row=row, column=f"examples.{name}", hint=hint)
+
+
+def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[str, str, str]]:
+    """Yield each example that does not hold by the rules of a language: its kind, its line, and what is wrong."""
+    matcher = Matcher(language)
+    refusal = re.compile("|".join(language.replies.refusal) or "(?!)")
+
+    def meet(*texts: str) -> tuple[bool, ...]:  # whether every word of each text shares a key with one of the other
+        keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in texts]
+        ways = (keys, keys[::-1])
+        return tuple(bool(own) and all(any(word & key for key in other) for word in own) for own, other in ways)
+
+    def gives(reply: str, answer: str, kind: Kind = "text") -> bool:
+        return matcher.match(reply, answer, kind) is not None
+
+    tried: dict[str, tuple[str, Callable[[str, str], bool]]] = {
+        "spelling": ("{!r} is not read as {!r}.", lambda text, read: language.fold(text) == read),
+        "same": ("{!r} and {!r} are not taken for one word.", lambda left, right: all(meet(left, right))),
+        "different": ("{!r} and {!r} are taken for one word.", lambda left, right: not any(meet(left, right))),
+        "number": ("{!r} does not give the number {!r}.", partial(gives, kind="number")),
+        "time": ("{!r} does not give the time {!r}.", partial(gives, kind="time")),
+        "date": ("{!r} does not give the date {!r}.", partial(gives, kind="date")),
+        "gives": ("{!r} does not give the answer {!r}.", gives),
+        "gives_not": ("{!r} gives the answer {!r}.", lambda reply, answer: not gives(reply, answer)),
+    }
+    for name, (problem, holds) in tried.items():
+        for left, right in getattr(examples, name):
+            if not holds(left, right):
+                yield name, f"{left}{PAIR}{right}", problem.format(left, right)
+    for text in examples.refusals:
+        if not refusal.search(text.lower().replace("’", "'")):
+            yield "refusals", text, f"{text!r} is not taken for a refusal."
+
+
+def review_page(path: Path) -> Iterator[str]:
+    """Yield the lines of a language file, with what each of its parts and fields is for above it."""
+    _, problems = read_model(path, LanguageFile, what="language file", see=SEE)
+    if problems:
+        raise problems[0]
+    purposes = {row: _purpose(*place) for place, row in load_yaml(path).lines.items() if place}
+    for row, line in enumerate(read_text(path).splitlines(), 1):
+        yield (f"\n{purposes[row]}\n" if purposes.get(row) else "") + f"  {line}".rstrip()
+
+
+def _purpose(part: str | int, field: str | int = "", *deeper: str | int) -> str:
+    """Say what a part of a language file, or a field of a part, is for; "" of what lies deeper."""
+    known = LanguageFile.model_fields[str(part)]
+    kind = known.annotation if isinstance(known.annotation, type) and issubclass(known.annotation, Part) else None
+    if field == "":
+        return kind.__doc__.partition("\n\n")[0] if kind and kind.__doc__ else known.description or ""
+    return kind.model_fields[str(field)].description or "" if kind and not deeper else ""

@@ -1,0 +1,62 @@
+"""Languages out of their files: those that ship with Kapwa (``languages/data``), and those of other packages.
+
+A file is read when its language is first asked for, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import read_text
+from kapwa.languages.base import Language
+from kapwa.languages.codes import canonical
+from kapwa.languages.rules import BY_TAG, Rules, plain
+from kapwa.languages.schema import LanguageFile
+
+DATA = Path(__file__).with_name("data")
+# Words of replies in languages that have no rules.
+REPLIES = DATA / "replies"
+# Fields that a language has as its file has them.
+_SAME_NAME = "name resource rules scripts inside notes function_words quantities replies denials"
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every value is text: "no" is a word, not false
+
+
+def read_file(path: Path) -> LanguageFile:
+    """Read a language file. Raises DataError naming its first problem; 'kapwa languages check' names all."""
+    hint = f"See all problems with: kapwa languages check {path.name}"
+    try:
+        return LanguageFile.model_validate(yaml.load(read_text(path), Loader=_LOADER))  # noqa: S506 - text only
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise DataError("is not valid YAML.", path=path, row=mark and mark.line + 1, hint=hint) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or None
+        raise DataError(f"{first['msg'].rstrip('.')}.", path=path, column=place, hint=hint) from None
+
+
+def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:
+    """Make a language of its file, with the code of ``rules``; None: that of its tag in Kapwa, else the file alone."""
+    made = (rules or BY_TAG.get(file.tag, plain))(file)
+    known = {name: getattr(file, name) for name in _SAME_NAME.split()}
+    return Language(code=file.tag, reviewed=bool(file.reviewed_by), **vars(made), **known)
+
+
+def file_of(tag: str) -> Path:
+    """Return the file of a language that ships with Kapwa, with rules or with words of replies only."""
+    files = {path.stem: path for folder in (REPLIES, DATA) for path in folder.glob("*.yaml")}
+    if canonical(tag) not in files:
+        raise UsageError(f"Kapwa has no file of the language {tag!r}.", hint=nearest(canonical(tag), files))
+    return files[canonical(tag)]
+
+
+@cache
+def shipped(tag: str) -> Language:
+    """Return a language whose file ships with Kapwa with rules; English is ``shipped("en")``."""
+    return language_from(read_file(DATA / f"{tag}.yaml"))

@@ -1,0 +1,94 @@
+"""Languages whose words come from dictionaries and stemmers: English, Spanish, Greek, Indonesian, Filipino.
+
+Lemmas are simplemma's, stems Snowball's, Indonesian roots PySastrawi's (after Nazief and Adriani). Words are looked up
+before accents are taken off where dictionaries are spelled with them (Spanish, Greek).
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+from kapwa.languages.base import installed, lemma, simplemma_tool, stem, stemmer_tool
+from kapwa.languages.folding import Folding, spaced_tokens, unaccented
+from kapwa.languages.rules.made import Rules
+from kapwa.languages.schema import LanguageFile
+
+
+def english(file: LanguageFile) -> Rules:
+    """Articles before a word and endings of ordinals (13th) are no words; spellings of two countries share a key."""
+    articles, endings = frozenset(file.cutting.articles), frozenset(file.cutting.ordinal_endings)
+    groups = [line.split(" / ") for line in file.spelling.alike]
+    first_spelling = {form: group[0] for group in groups for form in group}
+
+    def cut(folded: str) -> tuple[str, ...]:
+        tokens = spaced_tokens(folded)
+        return tuple(
+            token
+            for token, before, after in zip(tokens, ("", *tokens), (*tokens[1:], ""), strict=False)
+            if not ((token in articles and after) or (token in endings and before.isdecimal()))
+        )
+
+    def variants(token: str) -> set[str]:
+        bare = unaccented(token).removesuffix("'s").removesuffix("'")
+        forms = {bare, lemma(bare, "en"), stem(bare, "english")}
+        return forms | {first_spelling[form] for form in forms if form in first_spelling}
+
+    return Rules(variants, (simplemma_tool, stemmer_tool), cut=cut)
+
+
+def spanish(_: LanguageFile) -> Rules:
+    """Looked up with accents and without them, compared without; ñ stays ñ."""
+
+    def variants(token: str) -> set[str]:
+        forms = {lemma(token, "es"), stem(token, "spanish"), token}
+        bare = unaccented(token, "ñ")
+        forms.add(lemma(bare, "es"))
+        if bare != token:
+            forms.add(stem(bare, "spanish"))
+        return {unaccented(form, "ñ") for form in forms}
+
+    return Rules(variants, (simplemma_tool, stemmer_tool))
+
+
+def greek(_: LanguageFile) -> Rules:
+    """Looked up with accents and the final sigma of dictionaries, compared without."""
+    fold = Folding()
+
+    def variants(token: str) -> set[str]:
+        spelled = token[:-1] + "ς" if token.endswith("σ") else token
+        root = lemma(spelled, "el")
+        forms = {root, stem(spelled, "greek"), spelled, stem(root, "greek")}
+        return {unaccented(fold(form)) for form in forms}
+
+    return Rules(variants, (simplemma_tool, stemmer_tool))
+
+
+@cache
+def _sastrawi() -> Any:
+    from Sastrawi.Stemmer.StemmerFactory import StemmerFactory  # type: ignore[import-untyped, unused-ignore]
+
+    return StemmerFactory().create_stemmer()
+
+
+def indonesian(_: LanguageFile) -> Rules:
+    """Root and lemma, without accents."""
+
+    def variants(token: str) -> set[str]:
+        bare = unaccented(token)
+        return {bare, lemma(bare, "id"), str(_sastrawi().stem(bare))}
+
+    return Rules(variants, (partial(installed, "PySastrawi", "MIT"), simplemma_tool))
+
+
+def filipino(_: LanguageFile) -> Rules:
+    """Lemma without accents; the linker -ng after a vowel, or -g after n, taken off."""
+
+    def variants(token: str) -> set[str]:
+        bare = unaccented(token)
+        forms = {bare, lemma(bare, "tl")}
+        if len(bare) > 4 and bare.endswith("ng") and bare[-3] in "aeiou":
+            forms |= {bare[:-2], bare[:-1], lemma(bare[:-2], "tl")}
+        return forms
+
+    return Rules(variants, (simplemma_tool,))

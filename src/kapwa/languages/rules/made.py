@@ -1,0 +1,68 @@
+"""The rules of a language as code sees them, and those that a file alone gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from kapwa.languages.base import Tool, lemma, lemmatised, simplemma_tool, stem, stemmed, stemmer_tool, stripped_forms
+from kapwa.languages.folding import Folding, spaced_tokens, unaccented
+from kapwa.languages.schema import Affixes, LanguageFile, Spelling
+
+Affixless = Callable[[str], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The code of a language; the fields are those of :class:`kapwa.languages.base.Language`."""
+
+    variants: Callable[[str], Iterable[str]]
+    tools: tuple[Callable[[], Tool | None], ...] = ()
+    folding: Folding = field(default_factory=Folding)
+    cut: Callable[[str], tuple[str, ...]] = spaced_tokens
+
+
+def folding_of(spelling: Spelling, **further: object) -> Folding:
+    """Return the folding by a file's tables of letters and strings; ``further``: other fields of the folding."""
+    return Folding(after=str.maketrans(dict(spelling.letters)), replace=spelling.strings, **further)  # type: ignore[arg-type]
+
+
+def affix_stripper(affixes: Affixes, letters: Callable[[str], int] = len) -> Affixless:
+    """Return what yields the words that a word minus one affix may be; ``letters`` counts what must remain."""
+
+    def strip(word: str) -> Iterator[str]:
+        for shortest, prefixes in affixes.prefixes.items():
+            for prefix in prefixes:
+                rest = word.removeprefix(prefix)
+                if rest != word and letters(rest) >= shortest:
+                    yield rest
+        for shortest, suffixes in affixes.suffixes.items():
+            for suffix in suffixes:
+                rest = word.removesuffix(suffix)
+                if rest != word and letters(rest) >= shortest:
+                    yield rest
+
+    return strip
+
+
+def plain(file: LanguageFile) -> Rules:
+    """Return the rules that a file alone gives: accents and affixes off, loose letters, lemma and stem where known."""
+    strip = affix_stripper(file.affixes)
+    loose = str.maketrans(dict(file.spelling.loose_letters))
+
+    @cache
+    def libraries() -> tuple[bool, bool]:  # asked when a word is first looked up, for it loads them
+        return file.tag in lemmatised(), file.name.lower() in stemmed()
+
+    def variants(token: str) -> set[str]:
+        has_lemmas, has_stems = libraries()
+        forms = stripped_forms(token, strip) | stripped_forms(unaccented(token), strip)
+        if has_lemmas:
+            forms |= {lemma(form, file.tag) for form in forms}
+        if has_stems:
+            forms |= {stem(form, file.name.lower()) for form in forms}
+        return forms | {form.translate(loose) for form in forms}
+
+    tools = (lambda: simplemma_tool() if libraries()[0] else None, lambda: stemmer_tool() if libraries()[1] else None)
+    return Rules(variants, tools, folding_of(file.spelling))

@@ -1,0 +1,318 @@
+"""What a language file (``languages/data/<tag>.yaml``) may hold: one schema, for reading, checking and showing it.
+
+The forms of a value are four. *Words* are parted by commas ("am, morning"). *Lines* are a block of text, one entry a
+line ("not" and beneath it "instead of"), so that no quotes are needed. *Pairs* are lines with " = " between two sides
+("color = colour"). A *table* gives each number or letter its words ("20: twenty"). Patterns are lines that are regular
+expressions in lower case, of which any may match; a space that begins or ends one is written ``[ ]``.
+
+Every description is an entry on the page that ``kapwa languages show`` prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+PAIR = " = "
+_PIECE = re.compile(r"\{([a-z_]+)\}")
+_COMBINED = re.compile(r"(?P<pattern>.+?)(?: = (?P<sign>[+x])(?P<number>[0-9]+))?")
+_HOURS = re.compile(r"([0-9]+)-([0-9]+)")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text: put yes, no, on, off and numbers in quotes")  # YAML gives these another type
+    return value
+
+
+def lines_of(value: Any) -> tuple[str, ...]:
+    """Return the lines of a block of text, without empty ones and white space around them."""
+    stripped = (line.strip() for line in _text(value).splitlines())
+    return tuple(line for line in stripped if line)
+
+
+def words_of(value: Any) -> tuple[str, ...]:
+    """Return the words of a text that are parted by commas; a line break is a space."""
+    words = (" ".join(word.split()) for word in _text(value).split(","))
+    return tuple(word for word in words if word)
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for line in lines_of(value):
+        left, sign, right = line.rpartition(PAIR)
+        if not sign:
+            raise ValueError(f"the line {line!r} has no {PAIR.strip()!r} with a space on both sides")
+        pairs.append((left.strip(), right.strip()))
+    return tuple(pairs)
+
+
+def _whole(text: Any) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,12}", str(text)):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a table: a line 'number: word, word' for each number")
+    return dict(value)
+
+
+def _valued(value: Any) -> dict[str, int]:
+    """Read a table of numbers and their words as words and their numbers."""
+    found: dict[str, int] = {}
+    for number, words in _table(value).items():
+        for word in words_of(words):
+            if found.setdefault(word, _whole(number)) != _whole(number):
+                raise ValueError(f"{word!r} stands at {found[word]} and at {number}")
+    return found
+
+
+def _combined(line: str, words: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers made by one rule, such as "{units} belas = +10", of the words of its group."""
+    rule = _COMBINED.fullmatch(line)
+    if rule is None or "{units}" not in line:
+        raise ValueError(f"the rule {line!r} is not like '{{units}} belas = +10', '= x10' or '{{tens}}{{units}}'")
+    tens = {word: value for word, value in words.items() if value >= 10} if "{tens}" in line else {"": 0}
+    number = int(rule["number"] or 0)
+    made: dict[str, int] = {}
+    for word, unit in words.items():
+        if 0 < unit < 10:
+            value = unit * number if rule["sign"] == "x" else unit + number
+            pattern = rule["pattern"].replace("{units}", word)
+            made |= {pattern.replace("{tens}", ten): value + more for ten, more in tens.items()}
+    return made
+
+
+def _numbers(value: Any) -> dict[str, int]:
+    """Read groups of number words with the rules that combine the words of a group."""
+    found: dict[str, int] = {}
+    for group in value if isinstance(value, list) else [value]:
+        if unknown := _table(group).keys() - {"words", "combined"}:
+            raise ValueError(f"a group of numbers has 'words' and 'combined', not {min(unknown)!r}")
+        words = _valued(group.get("words", {}))
+        found |= words
+        for line in lines_of(group.get("combined", "")):
+            found |= _combined(line, words)
+    return found
+
+
+def _clock(value: Any) -> dict[str, int]:
+    return {pattern: _whole(minutes) for pattern, minutes in _pairs(value)}
+
+
+def _parts(value: Any) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for hours, words in _table(value).items():
+        if not (limits := _HOURS.fullmatch(str(hours))):
+            raise ValueError(f"{hours!r} is not like '10-22', from one hour up to another")
+        found |= dict.fromkeys(words_of(words), (int(limits[1]), int(limits[2])))
+    return found
+
+
+def _letters(value: Any) -> dict[str, str]:
+    """Read a table of letters and the signs that are read as each of them."""
+    return {sign: str(letter) for letter, signs in _table(value).items() for sign in _text(signs).split()}
+
+
+def _letter_places(value: Any) -> dict[str, int]:
+    return {sign: place for place, line in enumerate(lines_of(value)) for sign in line.split()}
+
+
+def _affixes(value: Any) -> dict[int, tuple[str, ...]]:
+    return {_whole(shortest): words_of(words) for shortest, words in _table(value).items()}
+
+
+Lines = Annotated[tuple[str, ...], BeforeValidator(lines_of)]
+Pattern = Annotated[str, BeforeValidator(lambda value: "|".join(lines_of(value)))]
+WordList = Annotated[tuple[str, ...], BeforeValidator(words_of)]
+WordSet = Annotated[frozenset[str], BeforeValidator(words_of)]
+Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
+Valued = Annotated[Mapping[str, int], BeforeValidator(_valued)]
+Letters = Annotated[Mapping[str, str], BeforeValidator(_letters)]
+Numbers = Annotated[Mapping[str, int], BeforeValidator(_numbers)]
+DayParts = Annotated[Mapping[str, tuple[int, int]], BeforeValidator(_parts)]
+Clock = Annotated[Mapping[str, int], BeforeValidator(_clock)]
+Places = Annotated[Mapping[str, int], BeforeValidator(_letter_places)]
+Resource = Literal["high", "mid", "low", ""]
+Affix = Annotated[Mapping[int, tuple[str, ...]], BeforeValidator(_affixes)]
+
+
+class Part(BaseModel):
+    """A part of a language file; unknown fields are errors, and YAML's numbers are taken for text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class Spelling(Part):
+    """How differences of spelling are levelled before words are compared. Capitals, digits and quotes always are."""
+
+    letters: Letters = Field(default={}, description="Letters, and the signs read as each of them, in every text.")
+    strings: Pairs = Field(default=(), description="Spellings of several letters, and what is read in their place.")
+    loose_letters: Letters = Field(default={}, description="As 'letters', but a word keeps its own spelling too.")
+    alike: Lines = Field(default=(), description="Spellings of one word, parted by ' / ': color / colour.")
+
+
+class Affixes(Part):
+    """What stands before and after a word and leaves it the same word; with the fewest letters that must remain."""
+
+    prefixes: Affix = Field(default={}, description="Letters to remain, and prefixes: '2: di, ka'.")
+    suffixes: Affix = Field(default={}, description="Letters to remain, and suffixes: '3: an, na'.")
+
+
+class Cutting(Part):
+    """Small words that are left out when a text is cut into words."""
+
+    articles: WordList = Field(default=(), description="Left out before another word: 'the' of 'the sun'.")
+    ordinal_endings: WordList = Field(default=(), description="Left out after figures: 'th' of '13th'.")
+    particle: str = Field(default="", description="A particle that is left out, though it is spelled as another word.")
+    particle_means_after: WordList = Field(default=(), description="Words after which it is that other word.")
+    particle_means_before: WordList = Field(default=(), description="Words before which it is that other word.")
+
+
+class Words(Part):
+    """Numbers, dates and times of day in words.
+
+    A rule of numbers makes further ones: '{units} belas = +10' adds ten to each of the group's words for 1 to 9,
+    '= x10' multiplies, '{tens}{units}' adds up. In times {h} is the hour, {plus} are minutes after it, {minus} before
+    it; {n} is a number.
+    """
+
+    numbers: Numbers = Field(default={}, description="Groups of number words, and rules that combine the words of one.")
+    months: Valued = Field(default={}, description="Names of months by their number, in every form in use.")
+    ordinals: Valued = Field(default={}, description="Words for a day of the month: 'first' of 'the first of May'.")
+    morning: WordSet = Field(default=frozenset(), description="Words for the hours before noon: 'am', 'morning'.")
+    afternoon: WordSet = Field(default=frozenset(), description="Words for the hours after noon: 'pm', 'evening'.")
+    night: WordSet = Field(default=frozenset(), description="Words for the hours from 18 to 6: 'night'.")
+    parts: DayParts = Field(default={}, description="Other parts of the day, between two hours: '10-22: noon'.")
+    hour: WordSet = Field(default=frozenset(), description="Words beside an hour: 'o'clock'.")
+    behind: int = Field(default=0, description="Hours by which the clock of ordinary speech is behind.")
+    more: Pattern = Field(default="", description="Patterns with {n}, the number: 'more than {n}'.")
+    less: Pattern = Field(default="", description="Patterns with {n}, the number: 'less than {n}'.")
+    either: Pattern = Field(default="", description="'Or' between two numbers: 5 or 6.")
+    clock: Clock = Field(default={}, description="Times and their minutes, in this order: 'half past {h} = 30'.")
+    hours: Valued = Field(default={}, description="Forms of hours that are used only in such times.")
+
+    def folded(self, fold: Callable[[str], str]) -> Words:
+        """Return these words in the spelling that texts are compared in."""
+
+        def each(words: Iterable[str]) -> list[str]:
+            return fold(";".join(words)).split(";")  # at once, for each call of a folding has its cost
+
+        tables = ("numbers", "months", "ordinals", "parts", "clock", "hours")
+        changed: dict[str, Any] = {}
+        for name, value in self:
+            if name in tables and value:
+                changed[name] = dict(zip(each(value), value.values(), strict=True))
+            elif isinstance(value, str):
+                changed[name] = fold(value)
+            elif isinstance(value, frozenset) and value:
+                changed[name] = frozenset(each(value))
+        return self.model_copy(update=changed)
+
+
+class ReplyWords(Part):
+    """Words that models put around an answer, in lists of answers and in multiple choice. Read in every reply."""
+
+    answer: Pattern = Field(default="", description="Labels before an answer: 'Answer' of 'Answer: rice'.")
+    question: Pattern = Field(default="", description="Labels before a question: 'Question'.")
+    opener: Pattern = Field(default="", description="Openings before an answer: 'Sure'.")
+    unknown: Pattern = Field(default="", description="Says that the answer is not known: 'I don't know'.")
+    non_answers: Pattern = Field(default="", description="Texts, no patterns, that are no answer; usual ones first.")
+    conjunction: Pattern = Field(default="", description="Words between two answers: 'and', 'or'.")
+    linker: Pattern = Field(default="", description="What else joins a long list, with what must stand around it.")
+    and_so_on: Pattern = Field(default="", description="Ends an open list: 'etc.'.")
+    refusal: Lines = Field(default=(), description="How a refusal to answer opens: 'I'm sorry, but I cannot help'.")
+    choice: Pattern = Field(default="", description="Stands before the option chosen: 'the answer is'.")
+    correct: Pattern = Field(default="", description="Stands after the option chosen: 'is correct'.")
+    negation: Pattern = Field(default="", description="Stands before an option that is not meant: 'not B'.")
+    denial: Pattern = Field(default="", description="Stands after an option that is not meant: 'B is wrong'.")
+    option: Pattern = Field(default="", description="The word 'option'.")
+    joiner: Pattern = Field(default="", description="Stands between two options, beside the conjunctions.")
+    hedge: Pattern = Field(default="", description="'Maybe', 'probably'.")
+    correction: Pattern = Field(default="", description="Takes an earlier answer back: 'no, wait'.")
+    mistake: Pattern = Field(default="", description="Takes it back in a remark of its own: 'that is wrong,'.")
+    yes: Pattern = Field(default="", description="Says that the option before it is the answer: 'yes'.")
+    conclusion: Pattern = Field(default="", description="Opens a conclusion: 'therefore'.")
+    contrast: Pattern = Field(default="", description="Stands before what holds elsewhere: 'in contrast', 'whereas'.")
+    connector: Pattern = Field(default="", description="Follows a letter that is an option, not a word: 'A because'.")
+    article: Pattern = Field(default="", description="Articles before an option.")
+    copula: Pattern = Field(default="", description="'Is', where it is written on the letter of an option.")
+    bearer: Pattern = Field(default="", description="A letter after it is no option: 'Vitamin C'.")
+    borne: Pattern = Field(default="", description="A letter before it is no option: 'C vitamini'.")
+    letters: Places = Field(default={}, description="Letters of options: an option a line, with all its signs.")
+
+
+class Denials(Part):
+    """How the language says what is not the answer. Patterns match whole words, but in scripts without spaces."""
+
+    before: Pattern = Field(default="", description="Denies the rest of its clause: 'not rice', 'instead of rice'.")
+    after: Pattern = Field(default="", description="Denies its clause up to itself: 'rice is not'.")
+    whole: Pattern = Field(default="", description="Is denied as it stands.")
+    harmless: Pattern = Field(default="", description="Holds such words and denies no answer: 'not only', 'no doubt'.")
+    turn: Pattern = Field(default="", description="Opens a new clause: 'but'.")
+    compounds: Pattern = Field(default="", description="Compounds whose parts are not meant: 'hot dog' is no dog.")
+
+
+class Examples(Part):
+    """What must hold; 'kapwa languages check' tries each."""
+
+    spelling: Pairs = Field(default=(), description="A spelling, and what it is read as.")
+    same: Pairs = Field(default=(), description="Two forms of one word.")
+    different: Pairs = Field(default=(), description="Two words that must stay apart.")
+    number: Pairs = Field(default=(), description="A text, and the number it names.")
+    time: Pairs = Field(default=(), description="A text, and the time of day it names.")
+    date: Pairs = Field(default=(), description="A text, and the date it names (month/day).")
+    gives: Pairs = Field(default=(), description="A reply, and an answer that it gives.")
+    gives_not: Pairs = Field(default=(), description="A reply, and an answer that it does not give.")
+    refusals: Lines = Field(default=(), description="Replies that refuse to answer.")
+
+
+class LanguageFile(Part):
+    """What Kapwa knows of one language.
+
+    Function words are pronouns, copulas, articles and particles: no answer is found through these alone, so what can
+    be taken for a word that somebody may answer belongs there. A file without rules (in ``data/replies``) has words of
+    replies only, and its language is judged as any other that Kapwa has no rules for.
+    """
+
+    tag: str = Field(description="The BCP-47 tag; it names the file.", pattern=r"^[a-z]{2,3}$")
+    name: str = Field(description="The English name.")
+    resource: Resource = Field(default="", description="How much text there is of it (Joshi et al., 2020).")
+    rules: str = Field(default="", description="The version of the rules; raise it with every change, for signatures.")
+    reviewed_by: tuple[str, ...] = Field(default=(), description="Native speakers who read this file, one a line.")
+    notes: str = Field(default="", description="What is covered and what is not.")
+    scripts: WordList = Field(default=(), description="Unicode names of its scripts; none for Latin.")
+    inside: int = Field(default=0, description="Fewest letters of an answer found inside longer words; 0: in none.")
+    spelling: Spelling = Spelling()
+    affixes: Affixes = Affixes()
+    cutting: Cutting = Cutting()
+    function_words: str = Field(default="", description="Words that mean nothing alone, parted by spaces.")
+    pieces: Mapping[str, Pattern] = Field(default={}, description="Parts of patterns of replies, named in braces.")
+    replies: ReplyWords = ReplyWords()
+    quantities: Words = Words()
+    denials: Denials = Denials()
+    examples: Examples = Examples()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_pieces(cls, value: Any) -> Any:
+        """Put the pieces into the patterns of replies."""
+        replies, pieces = (
+            (value.get(name) for name in ("replies", "pieces")) if isinstance(value, dict) else (None, None)
+        )
+        if not isinstance(replies, Mapping):
+            return value
+        known = {name: f"(?:{'|'.join(lines_of(text))})" for name, text in _table(pieces or {}).items()}
+
+        def piece(hit: re.Match[str]) -> str:
+            if hit[1] not in known:
+                raise ValueError(f"replies: no piece is named {hit[1]!r}; the pieces are: {', '.join(known) or 'none'}")
+            return known[hit[1]]
+
+        filled = {name: _PIECE.sub(piece, text) if isinstance(text, str) else text for name, text in replies.items()}
+        return {**value, "replies": filled}

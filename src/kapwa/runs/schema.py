@@ -1,0 +1,208 @@
+"""The schema of a run folder: its manifest ``run.json``, its tables, and the sessions that its journal lists.
+
+What writes and reads a run, what checks it and the reference of the run folder all go by these types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+
+import polars as pl
+from pydantic import BaseModel, Field, Json, StringConstraints, TypeAdapter
+from typing_extensions import TypedDict
+
+from kapwa.stats.tables import COMPARISON_SCHEMA, ESTIMATE_SCHEMA
+from kapwa.suites.base import MetricInfo
+from kapwa.suites.items import CASE_SCHEMA, SCORE_SCHEMA
+
+# --- the manifest ------------------------------------------------------------------------------------------
+
+FORMAT = 1
+NAME = "run.json"
+TABLE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # it becomes a file name
+Plain = dict[str, Any]
+
+
+class ModelPart(TypedDict):
+    """Who answered."""
+
+    id: str
+    revision: str | None
+    fingerprint: Plain
+    description: NotRequired[Plain]
+
+
+class DataPart(TypedDict):
+    """What was asked."""
+
+    name: str
+    digest: str
+    card: Plain
+    illustrative: bool
+
+
+class CountsPart(TypedDict):
+    """How much; ``unique``: requests that differ from each other."""
+
+    items: int
+    requests: int
+    unique: int
+    answered: int
+    failed: int
+
+
+class SelectionPart(TypedDict):
+    """Which items: the variants in their order, how many items of each, and how these were chosen."""
+
+    variants: Annotated[list[str], Field(min_length=1)]
+    items: dict[str, int]
+    digests: NotRequired[dict[str, str]]
+    limit: NotRequired[int | None]
+    draw_seed: NotRequired[int | None]
+    where: NotRequired[dict[str, list[str]]]
+
+
+class OptionsPart(TypedDict):
+    """Options of tasks that other tools know, too; each task has more."""
+
+    max_new_tokens: NotRequired[int | None]
+    temperature: NotRequired[float | None]
+    samples: NotRequired[int | None]
+
+
+# Which tool asked, of a run that was imported: "from" is no name that a class could have a field of.
+ImportedPart = TypedDict("ImportedPart", {"from": str, "version": NotRequired[str | None]})
+
+
+class Manifest(BaseModel):
+    """What every reader of ``run.json`` relies on; more may stand there."""
+
+    format: Literal[1]
+    task: str
+    suite: str
+    kapwa: str
+    signature: str
+    signatures: dict[str, str]
+    machine: Plain
+    failures: list[Plain]
+    options: OptionsPart
+    selection: SelectionPart
+    counts: CountsPart
+    versions: dict[str, str]
+    headline: list[str]
+    groups: list[str]
+    tables: list[Annotated[str, StringConstraints(pattern=f"^{TABLE_NAME.pattern}$")]]
+    metrics: Annotated[dict[str, MetricInfo], Field(min_length=1)]
+    model: ModelPart
+    data: DataPart
+    # An import knows less.
+    notes: list[str] = []
+    label: str | None = None
+    seed: int | None = None
+    sessions: int | None = None
+    started: str | None = None
+    finished: str | None = None
+    seconds: float | None = None
+    repeatable: str | None = None
+    imported: ImportedPart | None = None
+
+
+# --- the tables --------------------------------------------------------------------------------------------
+
+Columns = Mapping[str, Any]
+FLOOR_SCHEMA: Columns = {
+    **dict.fromkeys(("metric", "variant", "name"), pl.String),
+    "value": pl.Float64,
+    **dict.fromkeys(("kind", "note"), pl.String),
+    **dict.fromkeys(("low", "high", "difference", "p_value"), pl.Float64),
+    **dict.fromkeys(("relative", "relative_low", "relative_high", "difference_low", "difference_high"), pl.Float64),
+}
+# What people score on each item, where that is known: the part of a floor's table that no test keeps.
+CEILINGS = "ceilings"
+CEILING_SCHEMA: Columns = {
+    **dict.fromkeys(("item_id", "variant", "metric", "name", "paired_with"), pl.String),
+    "value": pl.Float64,
+}
+_ITEM: Columns = {"item_id": pl.String, "variant": pl.String}
+# What the tables of suites say of an item has one type in all of them.
+OF_ITEMS: Columns = {**CASE_SCHEMA, **SCORE_SCHEMA, "text": pl.String}
+
+
+class TableSchema(NamedTuple):
+    """A table of a run: what it holds, and the columns that readers rely on; ``always``: whether every run has it."""
+
+    about: str
+    columns: Columns
+    always: bool = False
+
+
+TABLES: Mapping[str, TableSchema] = {
+    "scores": TableSchema("One row per item and metric (``kapwa.records.SCORE_COLUMNS``).", SCORE_SCHEMA, True),
+    "estimates": TableSchema(
+        "One row per culture, variant, group, stratum and metric, with interval, counts and signature.",
+        {**ESTIMATE_SCHEMA, "signature": pl.String},
+        True,
+    ),
+    "floors": TableSchema(
+        "What chance, tricks and people score, with an interval where that is an estimate; the ``difference`` of the "
+        "model's score, with ``p_value`` item by item, and its share (``relative``), with interval.",
+        FLOOR_SCHEMA,
+        True,
+    ),
+    "comparisons": TableSchema(
+        "Paired tests between the variants of this run; empty when there is one variant.", COMPARISON_SCHEMA, True
+    ),
+    "items": TableSchema(
+        "The items for readers of a report: prompt, answers, gloss; one row per item and variant.", _ITEM, True
+    ),
+    CEILINGS: TableSchema("What people score on each item, where that is known.", CEILING_SCHEMA),
+    "continuations": TableSchema("One row per scored continuation (multiple-choice tasks).", _ITEM),
+    "answers": TableSchema("One row per generated answer (open tasks).", {**_ITEM, "text": pl.String}),
+}
+# What every run has; a suite's own tables need other names.
+RUN_TABLES = tuple(name for name, table in TABLES.items() if table.always)
+
+
+# --- the sessions of a journal -----------------------------------------------------------------------------
+
+
+class ModelRecord(TypedDict):
+    """Of which model a cache keeps answers."""
+
+    id: str
+    revision: str
+    fingerprint: dict[str, Any]
+
+
+class SessionRecord(TypedDict, total=False):
+    """Where answers came from: what computed them, the cache they were taken from, of which model a cache has them."""
+
+    environment: dict[str, Any]
+    cache: dict[str, str]
+    model: ModelRecord
+
+
+# Up to the year 9999: what a date can say.
+Seconds = Annotated[float, Field(ge=0, le=253_402_300_799, allow_inf_nan=False)]
+
+
+class Session(NamedTuple):
+    """A process that committed answers of one origin, the ``record`` (empty where that is not known).
+
+    ``started``, ``ended``: Unix seconds. ``answers``: those of it that are in the store, ``bytes``: their size.
+    ``damaged``: the row was not as any Kapwa writes it; then its record is empty, and its times are the file's.
+    """
+
+    number: int
+    started: Seconds
+    ended: Seconds
+    record: Json[SessionRecord]
+    answers: int
+    bytes: int
+    damaged: bool = False
+
+
+# Reads a row: its columns, then the counts; raises pydantic's ValidationError for one that no Kapwa wrote.
+SESSION = TypeAdapter(Session)

@@ -1,0 +1,1 @@
+"""What every project of the studio has: the log, members, access, consent, erasure, desks and devices, releases."""

@@ -1,0 +1,105 @@
+"""Who is given what: the things that fewest people have done first, each to so many people, none promised twice.
+
+A thing that somebody has before them is leased to them (:class:`~kapwa.studio.models.Lease`): until the lease ends it
+counts for them as if it were done, so that people who work at the same time are given different things. A lease that
+ended gives the thing back to all; who delivers late is counted all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from kapwa.studio.core.log import hold, writing
+from kapwa.studio.core.tables import Lease, Membership
+
+# How long a thing waits for somebody who looks at it, and for somebody who took a batch along without a network.
+AT_HAND, TAKEN_ALONG = timedelta(minutes=30), timedelta(hours=48)
+
+
+class Done(NamedTuple):
+    """What can be done at a desk now: how many people have done each thing, and which of them the member has done."""
+
+    counts: Mapping[str, int]
+    own: Collection[str]
+
+
+class Given(NamedTuple):
+    """What is leased to a member, and how many things are left for them, now or once others went on."""
+
+    subjects: list[str]
+    left: int
+
+
+def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: int, count: int) -> Given:
+    """Lease up to ``count`` things to a member and return them: first those that are leased to them already.
+
+    ``done`` is called when nobody else can lease. A thing's load is how many people have done it or hold it. The things
+    with the least load come next, in an order of the member's own among equals, and none whose load is ``target``.
+    Loads differ by at most one, but where a lease ended. So somebody who has done all of the least loaded waits while
+    others are at work at the desk; who is there alone goes on with what is further along.
+    """
+    now = timezone.now()
+    with writing(), transaction.atomic():
+        hold(member.project)
+        leases = Lease.objects.filter(project=member.project, desk=desk)
+        leases.filter(Q(until__lte=now) | Q(author=member.author, done=True)).delete()
+        found = _Desk(member, desk, done())
+        if found.over:
+            leases.filter(author=member.author, subject__in=found.over).delete()
+        kept = found.held[:count]
+        if kept:
+            leases.filter(author=member.author, subject__in=kept, until__lt=now + AT_HAND).update(until=now + AT_HAND)
+        fresh = found.next(target)[: count - len(kept)] if len(kept) < count else []
+        lease = {"project": member.project, "desk": desk, "author": member.author, "until": now + AT_HAND}
+        Lease.objects.bulk_create([Lease(subject=subject, **lease) for subject in fresh])
+    return Given([*kept, *fresh], found.left(target))
+
+
+def waiting(member: Membership, desk: str, done: Done, *, target: int) -> int:
+    """Return how many things are left for a member, now or once others went on; their leases are among them."""
+    return _Desk(member, desk, done).left(target)
+
+
+def finish(member: Membership, desk: str, subject: str) -> None:
+    """Note that a member has done what was leased to them, so that it is not counted twice."""
+    Lease.objects.filter(project=member.project, desk=desk, author=member.author, subject=subject).update(done=True)
+
+
+def take_along(member: Membership, desk: str) -> None:
+    """Let all that a member has before them at a desk wait for them as long as a batch without a network does."""
+    now = timezone.now()
+    own = Lease.objects.filter(project=member.project, desk=desk, author=member.author, until__gt=now)
+    own.update(until=now + TAKEN_ALONG)
+
+
+class _Desk:
+    """A desk as a member finds it: what they hold, and the load of everything."""
+
+    def __init__(self, member: Membership, desk: str, done: Done) -> None:
+        leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=timezone.now())
+        loads = dict(leases.filter(done=False).values_list("subject").annotate(Count("pk")))
+        held = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
+        self.salt, self.own = f"{member.author}/{desk}", set(done.own)
+        self.held = [subject for subject in held if subject in done.counts and subject not in self.own]
+        self.over = self.own.intersection(held)  # what they had done before counts again
+        self.alone = not leases.exclude(author=member.author).exists()
+        self.loads = {one: n + loads.get(one, 0) - (one in self.over) for one, n in done.counts.items()}
+
+    def left(self, target: int) -> int:
+        return sum(one not in self.own and (n < target or one in self.held) for one, n in self.loads.items())
+
+    def next(self, target: int) -> list[str]:
+        """Return what the member may be given besides what they hold, the first first."""
+        mine = self.own.union(self.held) & self.loads.keys()
+        most = min([target - 1, *(self.loads[one] for one in mine if not self.alone)])
+        return sorted((one for one, n in self.loads.items() if one not in mine and n <= most), key=self._place)
+
+    def _place(self, subject: str) -> tuple[int, bytes]:
+        return self.loads[subject], hashlib.blake2b(f"{self.salt}/{subject}".encode(), digest_size=8).digest()

@@ -1,0 +1,184 @@
+"""What travels with a release besides its items: a datasheet of what the studio knows, and Croissant metadata."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.db.models import Count, Q
+
+from kapwa.analysis.datasheet import gather, render
+from kapwa.analysis.datasheet.facts import flat
+from kapwa.studio.core.consent import DEMOGRAPHICS
+from kapwa.studio.core.tables import Event, Membership, Project, Release
+
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+
+# No group of fewer people is told of, nor can it be had by taking the others away.
+FEWEST = 5
+_OTHER = "others, or not said"
+
+
+def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]) -> dict[str, Any]:
+    """Return what the log and people say of how ``items`` came about, without a name or text of anybody.
+
+    How often people did what, and how many; the consent texts they agreed to; and what they said of themselves, in
+    groups of at least five. Of the people ``unwilling`` to be published nothing is said.
+    """
+    begun = {item.partition(":")[0] for item in items}
+    about = Event.objects.filter(Q(uuid__in=begun) | Q(subject__in=begun), project=project, erased=False)
+    people = Count("actor", distinct=True, filter=~Q(actor=""))  # what nobody did any more is nobody's
+    did = about.values("kind").annotate(times=Count("pk"), people=people).order_by("kind")
+    authors = set(about.values_list("actor", flat=True)) - set(unwilling)
+    members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
+    told = [one.person.demographics for one in members if one.person is not None]
+    groups = {name: anonymous(one.get(name, "") for one in told) for name in DEMOGRAPHICS}
+    earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
+    held = [name for name, now in groups.items() if any(_tells_apart(past.get(name, {}), now) for past in earlier)]
+    return {
+        "did": [[one["kind"], one["times"], one["people"]] for one in did],
+        "consents": sorted({one.consent_version for one in members if one.consent_version}),
+        "people": {name: now for name, now in groups.items() if now and name not in held},
+        "held": held,
+    }
+
+
+def anonymous(values: Iterable[str]) -> dict[str, int]:
+    """Count people by what they said, in groups of at least five; {} where even all together are fewer.
+
+    Smaller groups, and who said nothing, are one group. Where that has fewer than five, the next smallest joins it, so
+    that no small group can be had by taking others from the whole.
+    """
+    found = Counter(value.strip() for value in values)
+    rest = found.pop("", 0)
+    for value, n in sorted(found.items(), key=lambda pair: (pair[1], pair[0])):
+        if n < FEWEST or 0 < rest < FEWEST:
+            rest += found.pop(value)
+    if not found and rest < FEWEST:
+        return {}
+    return {**dict(sorted(found.items())), **({_OTHER: rest} if rest else {})}
+
+
+def _tells_apart(past: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Whether two releases' counts together tell something of fewer than five people: of those who came or left.
+
+    Groups that both name may differ by nobody or by five and more, and so may all others together; where a group is
+    named once only, somebody changed, so the others must differ by five and more.
+    """
+    if not past or not now:
+        return False
+    both = (past.keys() & now.keys()) - {_OTHER}
+    rest = sum(now.values()) - sum(past.values()) - sum(now[name] - past[name] for name in both)
+    changes = [abs(rest), *(abs(now[name] - past[name]) for name in both)]
+    named_once = (past.keys() ^ now.keys()) - {_OTHER}
+    return any(0 < n < FEWEST for n in changes) or bool(named_once and not rest)
+
+
+def datasheet(release: Release, folder: Path, mechanism: str) -> str:
+    """Return the datasheet of the release in ``folder``; ``mechanism`` says how its form is made."""
+    sheet, known, source = gather(folder), release.facts, "the studio's log"
+    sheet.name = f"{release.project.slug}-{release.version}"
+    consent = f"{release.card['consent']} Versions agreed to: {known['consents']}."
+    revoke = "In three depths on their own page; the next release lists what is missing in withdrawn.jsonl."
+    sheet.tell("collection.consent", consent, source)
+    sheet.tell("collection.notice", "The consent text is shown before the first task, in each language.", source)
+    sheet.tell("collection.revoke", revoke, source, settled=True)
+    sheet.tell("collection.direct", "People wrote, agreed and answered themselves.", source, settled=True)
+    sheet.tell("collection.mechanism", mechanism, source)
+    sheet.tell("collection.time", f"Frozen on {release.date}.", source)
+    sheet.table("collection.workers", ["what people did", "times", "people"], known["did"])
+    for name, groups in known["people"].items():
+        label = f"{name.replace('_', ' ')} (as people chose to say; groups of at least {FEWEST})"
+        sheet.table("collection.workers", [label, "people"], groups.items())
+    for name in known["held"]:
+        text = f"{name.replace('_', ' ')}: left out: beside an earlier release it would tell of fewer than {FEWEST}."
+        sheet.tell("collection.workers", text, source)
+    return render(sheet)
+
+
+_CONTEXT = json.loads((Path(__file__).parent / "croissant_context.json").read_text(encoding="utf-8"))
+
+
+def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tables, hashes: Mapping[str, str]) -> str:
+    """Return the metadata of the release in Croissant 1.0: its tables, their columns, hashes and licence."""
+    files = [
+        {
+            "@type": "cr:FileObject",
+            "@id": f"{Path(file).stem}-file",
+            "name": file,
+            "contentUrl": file,
+            "encodingFormat": "text/csv" if file.endswith(".csv") else "application/jsonlines",
+            "sha256": hashes[file],
+        }
+        for file in tables
+    ]
+    records = [
+        {"@type": "cr:RecordSet", "@id": Path(file).stem, "name": Path(file).stem, "field": _fields(file, rows)}
+        for file, rows in tables.items()
+    ]
+    found = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": release.project.slug,
+        "description": f"{card['title']}: {about[0].lower()}{about[1:]}",
+        "version": release.version,
+        "datePublished": release.date,
+        "license": card["licence"],
+        "citeAs": f"{'; '.join(card['authors'])} ({release.date[:4]}). {card['title']}, {release.version}.",
+        "inLanguage": languages_of(tables),
+        "rai:dataCollection": card["collected"],
+        "rai:dataLimitations": card["limits"],
+        "distribution": files,
+        "recordSet": records,
+    }
+    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+
+
+def _fields(file: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the columns of a table as Croissant says them; a list of texts is a repeated text."""
+    values = {name: value for row in rows for name, value in row.items()}
+    kinds: dict[type, str] = {bool: "sc:Boolean", int: "sc:Integer"}
+    table = Path(file).stem
+    return [
+        {
+            "@type": "cr:Field",
+            "@id": f"{table}/{name}",
+            "name": name,
+            "dataType": kinds.get(type(value), "sc:Text"),
+            "source": {"fileObject": {"@id": f"{table}-file"}, "extract": {"column": name}},
+            **({"repeated": True} if isinstance(value, list) else {}),
+        }
+        for name, value in values.items()
+    ]
+
+
+def languages_of(tables: Tables) -> list[str]:
+    """Return the languages that rows are in."""
+    return sorted({row["language"] for rows in tables.values() for row in rows if "language" in row})
+
+
+def as_markdown(text: str) -> str:
+    """Return somebody's text as one line that Markdown shows as it is, HTML and signs of lists in it, too."""
+    return re.sub(r"^(\d*)([#+=~.)-])", r"\1\\\2", flat(html.escape(text, quote=False)))
+
+
+def readme(card: Mapping[str, Any], about: str, tables: Tables) -> str:
+    """Return a first page, whose head tells ``datasets`` and the Hugging Face Hub which files hold the rows."""
+    names = ["default"] if len(tables) == 1 else [Path(table).stem for table in tables]
+    head = {
+        "pretty_name": card["title"],
+        "language": languages_of(tables),
+        "configs": [{"config_name": name, "data_files": table} for name, table in zip(names, tables, strict=True)],
+    }
+    lines = [f"# {as_markdown(card['title'])}, {card['version']}", ""]
+    lines += [as_markdown(about), ""]
+    lines += [f"- {as_markdown(limit)}" for limit in card["limits"]]
+    lines += ["", "Licence, consent and authors stand in card.yaml, how it came about in DATASHEET.md."]
+    return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n\n" + "\n".join(lines) + "\n"

@@ -1,0 +1,87 @@
+"""What happens in every project: to people, topics, and the studio's own texts; and what only the log says."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from kapwa.studio.core.forms import release_of
+from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic
+
+
+@kind("member.invited", stays=True)
+@kind("member.joined", stays=True)
+@kind("member.agreed", stays=True)
+@kind("member.changed", stays=True)
+@kind("member.roles", stays=True)
+@kind("member.return", stays=True)
+@kind("member.return-agreed", stays=True)
+@kind("member.return-refused", stays=True)
+@kind("member.returned", stays=True)
+@kind("member.left", stays=True)
+def member_event(event: Event, *, live: bool) -> None:
+    """The subject is the member whom it is about, by their ``author``.
+
+    Body: ``roles`` and ``count`` (of an invitation), ``version`` and ``scopes`` (agreed to), or nothing.
+    """
+
+
+@kind("session.opened")
+@kind("session.closed", stays=True)
+@kind("project.changed", stays=True)
+@kind("backup.taken", stays=True)
+def noted(event: Event, *, live: bool) -> None:
+    """No table changes; the log says it.
+
+    Body: ``title``, ``attendees`` (authors) and ``scribe`` of a session, ``names`` of settings that were changed.
+    """
+
+
+@kind("topic.added")
+def topic_added(event: Event, *, live: bool) -> None:
+    """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
+    if Topic.objects.filter(project_id=event.project_id, name=event.body["name"], retired=False).exists():
+        raise RefusedError(_("There is “%(text)s” already.") % {"text": event.body["name"]})
+    Topic.objects.create(**common(event), **event.body, author=event.actor)
+
+
+@kind("topic.retired", stays=True)
+def topic_retired(event: Event, *, live: bool) -> None:
+    """The subject is a topic; situations that name it stay as they are."""
+    topic = found_or_refused(Topic, event, _("There is no such topic."))
+    topic.retired = True
+    topic.save()
+
+
+@kind("message.translated")
+def message_translated(event: Event, *, live: bool) -> None:
+    """Body: ``language``, ``source`` (the English message), ``texts`` (its plural forms)."""
+    _put(event, author=event.actor)
+
+
+@kind("message.approved", stays=True)
+def message_approved(event: Event, *, live: bool) -> None:
+    """The subject is what somebody worded, or nothing: a machine's text, which the body holds as above."""
+    if not event.subject:
+        _put(event, approved=True, approver=event.actor)
+        return
+    found = InterfaceText.objects.filter(project_id=event.project_id, id=event.subject).first()
+    if found is None:
+        raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
+    if live and found.author == event.actor:
+        raise RefusedError(_("You wrote this text."), hint=_("Somebody else approves it."))
+    found.approved, found.approver, found.seq = True, event.actor, event.seq
+    found.save()
+
+
+def _put(event: Event, **state: object) -> None:
+    named = {name: event.body[name] for name in ("language", "source")}
+    InterfaceText.objects.filter(project_id=event.project_id, **named).delete()
+    InterfaceText.objects.create(**common(event), **named, texts=event.body["texts"], **state)
+
+
+@kind("release.frozen", stays=True)
+def release_frozen(event: Event, *, live: bool) -> None:
+    """Body: what a release has: version, date, items (revisions), card, authors, facts, private share, digests."""
+    release = Release.objects.create(**common(event), **event.body)
+    release_of(event.project).mark_frozen(release)

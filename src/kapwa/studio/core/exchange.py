@@ -1,0 +1,212 @@
+"""Take existing situations in as drafts, write a project as one archive, and bring it back from one."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from kapwa.errors import DataError, UsageError
+from kapwa.files import replacing
+from kapwa.studio.core import withdrawals
+from kapwa.studio.core.erasure import clear_traces
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.freeze import MANIFEST, release_files
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.log import rebuild, writing
+from kapwa.studio.core.members import hashed, new_code
+from kapwa.studio.core.tables import ConsentText, Event, Invitation, Membership, Person, Project, Release
+
+_ABOUT = "archive.json"
+# Far more than a project of any size needs; an archive that unpacks to more would fill the memory.
+_MOST_UNPACKED = 1_000_000_000
+# Told in each archive; a later form gets a later number, and this version refuses it.
+FORMAT = 1
+# What Django raises for rows that no studio wrote.
+_STRANGE = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, ValidationError)
+# What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
+_TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
+    ("project", Project, ("id", "slug")),
+    ("consents", ConsentText, ("id", "project_id")),
+    ("people", Person, ("password", "last_login")),
+    ("members", Membership, ("id", "project_id")),
+    ("invitations", Invitation, ("id", "project_id")),
+    ("events", Event, ("seq", "project_id")),
+)
+
+
+def export_project(project: Project, out: Path, *, whole: bool = True, secret: Path | None = None) -> int:
+    """Write a project, its people and its log into an archive; return how many events it holds.
+
+    Whoever has a ``whole`` archive has everything people said of themselves. Codes in it are hashes that only this
+    studio's secret can read. One that is not whole holds nothing that the project's pages do not show its coordinators:
+    no person, no name, no code and no vote that is not revealed; people come in anew. The project's secret, by which
+    answers that were erased could be guessed from decisions on them, is in no archive; it goes to the file ``secret``.
+    """
+    rows = {name: list(_rows(project, name, model, left)) for name, model, left in _TABLES}
+    (about,) = rows["project"]
+    salt = about.pop("salt")
+    if not whole:
+        hidden = form_of(project).hidden(project)
+        rows["events"] = [row for row in rows["events"] if str(row["uuid"]) not in hidden]
+        rows["invitations"] = rows["people"] = []
+        # What their words may be used for stays with the words; no name is beside who answered what.
+        nobody = {"person_id": None, "pseudonym": "", "credit": "", "roles": [], "left": timezone.now()}
+        rows["members"] = [row | nobody for row in rows["members"]]
+    if secret is not None:
+        write_private(secret, salt)
+    with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_ABOUT, json.dumps({"format": FORMAT, "whole": whole}) + "\n")
+        for name, found in rows.items():
+            lines = (json.dumps(row, ensure_ascii=False, cls=DjangoJSONEncoder) for row in found)
+            archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
+    out.chmod(0o600)
+    return len(rows["events"])
+
+
+def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Iterable[dict[str, Any]]:
+    if name == "project":
+        found = model.objects.filter(pk=project.pk)
+    elif name == "people":
+        found = model.objects.filter(memberships__project=project)
+    else:
+        found = model.objects.filter(project=project)
+    # Ids of rows differ from database to database: what a row points to is named by what does not.
+    column, names = "", dict[int, Any]()
+    if name == "invitations":
+        column, names = "member_id", dict(Membership.objects.filter(project=project).values_list("id", "author"))
+    elif name == "events":
+        column, names = "parent", dict(found.values_list("seq", "uuid"))
+    for row in found.order_by("pk").values():
+        if column:
+            row[column] = names.get(row[column])
+        yield {key: value for key, value in row.items() if key not in left}
+
+
+def import_project(slug: str, archive: Path, *, secret: Path | None = None, withdrawn: Path | None = None) -> Project:
+    """Bring a project back from an archive under the name ``slug``; its tables are made from its events.
+
+    Whoever withdrew, by the file beside the database or by ``withdrawn``, is withdrawn in it again. ``secret``: the
+    file that its export wrote; without it decisions on answers name none, and private shares are drawn anew.
+    Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive,
+    is too large, or holds what this version does not know; then nothing is changed.
+    """
+    found = read_archive(archive)
+    if secret is not None:
+        found["project"][0]["salt"] = read_private(secret)
+    if withdrawn is not None and not withdrawn.is_file():
+        raise UsageError(
+            f"There is no file {withdrawn}.", hint="Name the withdrawals.jsonl of a release, or leave it out."
+        )
+    known = withdrawals.known(*([withdrawn] if withdrawn else []))
+    try:
+        made = _put_back(slug, found, known)
+    except (DatabaseError, *_STRANGE) as error:
+        message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
+        raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
+    withdrawals.keep(*([withdrawn] if withdrawn else []))
+    clear_traces()  # the database never held what was withdrawn, but for the transaction that took it away
+    return made
+
+
+def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of an archive's tables; raise DataError for what is none, or is too large."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
+                message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
+                raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
+            files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
+            if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
+                raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
+            return {
+                name: [json.loads(line) for line in opened.read(file).decode().split("\n") if line]
+                for name, file in files.items()
+            }
+    except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+
+
+def lacking(kept: Path) -> list[str]:
+    """Say what an archive, or the folder of a release, holds that the database does not; erased events count as there.
+
+    Raises DataError for what is neither.
+    """
+    if kept.is_dir():
+        try:
+            about = json.loads((kept / MANIFEST).read_text(encoding="utf-8"))
+            release = Release.objects.filter(project__slug=about["name"], version=about["version"]).first()
+            private = kept.name.endswith("-private")
+            files = release_files(release.project, release, private=private) if release else {MANIFEST: b"{}"}
+            same = json.loads(files[MANIFEST]).get("items") == about["items"]
+        except (OSError, ValueError, LookupError, TypeError):
+            raise DataError("is no folder of a release.", path=kept, hint="Name one that was published.") from None
+        except RefusedError as error:
+            return [f"{kept}: {error.summary}"]
+        return [] if same else [f"{kept}: the database {'makes another' if release else 'has no such'} release"]
+    given = {str(row.get("uuid")) for row in read_archive(kept)["events"]}
+    gone = given.difference(map(str, Event.objects.values_list("uuid", flat=True)))
+    return [f"{kept}: {len(gone)} of its {len(given)} events are not in the database"] if gone else []
+
+
+def write_private(path: Path, salt: str) -> None:
+    """Write a project's secret into a file that only its owner may read."""
+    with replacing(path) as temporary:
+        temporary.write_text(f"{salt}\n", encoding="ascii")
+    path.chmod(0o600)
+
+
+def read_private(path: Path) -> str:
+    """Return a project's secret from the file that its export wrote; raise DataError for a file that holds none."""
+    try:
+        salt = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        salt = ""
+    if not re.fullmatch(r"[0-9a-f]{8,32}", salt):
+        raise DataError("holds no secret of a project.", path=path, hint="kapwa studio export NAME --secret FILE")
+    return salt
+
+
+def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
+    with writing(), transaction.atomic():
+        if Project.objects.filter(slug=slug).exists():
+            raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
+        ids = [row["uuid"] for row in found["events"][:500]]
+        codes = [row["code"] for row in found["invitations"][:500]]
+        if Event.objects.filter(uuid__in=ids).exists() or Invitation.objects.filter(code__in=codes).exists():
+            hint = "Bring it back into another studio: --home FOLDER"
+            raise UsageError("This studio has the project of this archive already.", hint=hint)
+        project = Project.objects.create(slug=slug, **found["project"][0])
+        form_of(project)  # of a form that this version knows
+        for row in found["consents"]:
+            ConsentText.objects.create(project=project, **row)
+        for row in found["people"]:
+            # Who is here keeps their code of today; who comes without one is let back in by a coordinator.
+            Person.objects.get_or_create(id=row.pop("id"), defaults={"access": hashed(new_code()), **row})
+        for row in found["members"]:
+            Membership.objects.create(project=project, **row)
+        for row in found["invitations"]:
+            member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
+            Invitation.objects.create(project=project, member=member, **row)
+        times = ("device_time", "server_time")
+        parents = {row["uuid"]: row.pop("parent") for row in found["events"]}
+        events = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in found["events"]]
+        made = Event.objects.bulk_create([Event(project=project, **row) for row in events], batch_size=500)
+        numbers = {event.uuid: event.seq for event in made}
+        for event in made:
+            event.parent = numbers.get(parents[event.uuid])
+        Event.objects.bulk_update([event for event in made if event.parent], ["parent"], batch_size=500)
+        rebuild(project)
+        known = dict(withdrawn) | {one["who"]: one["depth"] for one in withdrawals.lines(made)}
+        withdrawals.redo(project, known)
+    return project

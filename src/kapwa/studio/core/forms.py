@@ -1,0 +1,58 @@
+"""Forms: what a project makes, such as situations or everyday questions; each part of the studio registers its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.release import ReleaseForm
+from kapwa.studio.core.security import Visit
+from kapwa.studio.core.tables import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a project makes. One object a form, put into :data:`FORMS` under its ``name`` by the part that defines it.
+
+    ``name``: that of the suite whose data its releases are. ``menu``: the template of its links to pages. ``settings``:
+    what of a project's settings only this form has. ``home``: shows what is done and what waits for whom, with the
+    desks at which work waits. ``take_in``: takes existing items in from a file, folder or sample pack, and returns a
+    sentence that says what is new. ``begin``: gives a new project what every project of the form begins with.
+    ``answered``: whether people answer its items, in languages that they choose. ``options_task``: the task whose data
+    validators choose options of, where a file of it is brought. ``questionnaire``: the questions that writers are
+    asked, with ``key``, ``kind`` and ``text``, in the project's words or else (with ``ours`` all) in the studio's.
+    ``topic_coverage``: how far topics are covered. ``hidden``: the ids of events that nobody may see yet. ``numbers``:
+    by ids of items, those under which people see them, for links of the log.
+    """
+
+    name: str
+    release: type[ReleaseForm]
+    menu: str
+    settings: tuple[str, ...]
+    home: Callable[[HttpRequest, Visit, Sequence[tuple[Desk, int]]], HttpResponse]
+    take_in: Callable[[Project, str | Path], str]
+    begin: Callable[[Project], None] = lambda project: None
+    answered: bool = False
+    options_task: str = "kalahi/mc"
+    questionnaire: Callable[..., Sequence[Any]] = lambda project, *, ours=False: ()
+    topic_coverage: Callable[[Project], Sequence[Any]] = lambda project: ()
+    hidden: Callable[[Project], Collection[str]] = lambda project: ()
+    numbers: Callable[[Project], Mapping[str, int]] = lambda project: {}
+
+
+FORMS: dict[str, Form] = {}
+
+
+def form_of(project: Project) -> Form:
+    """Return the form of a project; raise LookupError for one that this version does not know."""
+    return FORMS[project.form]
+
+
+def release_of(project: Project) -> ReleaseForm:
+    """Return what makes the releases of a project."""
+    return form_of(project).release(project)

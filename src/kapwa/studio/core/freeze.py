@@ -1,0 +1,320 @@
+"""Freeze what people accepted as a release: a suite folder that ``kapwa suite add`` and ``kapwa run`` take as it is.
+
+A release is written from what its event holds, so that it comes out the same, byte for byte, as often as it is asked
+for. Nothing in it depends on the clock but the date of its event; only credits are those of the day it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.withdrawn import WITHDRAWN_NAME
+from kapwa.errors import UsageError
+from kapwa.files import digest, filling
+from kapwa.studio.core import withdrawals
+from kapwa.studio.core.consent import unwilling_authors
+from kapwa.studio.core.describe import Tables, as_markdown, croissant, datasheet, languages_of, log_facts, readme
+from kapwa.studio.core.forms import release_of
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.log import hold, record, writing
+from kapwa.studio.core.release import LIMITS, Published, ReleaseForm, is_private, public_salt
+from kapwa.studio.core.tables import Event, Membership, Project, Release
+from kapwa.suites.eecc.form import MANY_LANGUAGES
+from kapwa.suites.folders.adding import check_folder
+from kapwa.tables_io import csv_text
+
+_VERSION = re.compile(r"(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})")
+MANIFEST = "release.json"
+
+
+class Frozen(NamedTuple):
+    """A release as it was written: how many rows, and how many were withdrawn since a release before.
+
+    ``held``: how many accepted items a new one leaves out, because somebody has not agreed to their publication.
+    """
+
+    folder: Path
+    rows: int
+    withdrawn: int
+    held: int
+
+
+class Plan(NamedTuple):
+    """What a release made now would be: ``release`` is yet to get its version, date and private share.
+
+    ``step``: the kind of step ("major", "minor", "patch"; "first" where none was before), and ``why``; ``held``: as in
+    :class:`Frozen`; ``lacking``: the tables without a row that a run needs.
+    """
+
+    release: Release
+    step: str
+    why: str
+    held: int
+    lacking: str
+
+
+def freeze(
+    project: Project, version: str, out: Path, *, actor: str = "", date: str | None = None, private: float = 0
+) -> Frozen:
+    """Freeze ``version`` of ``project`` into a folder of ``out``; a version that was frozen before is written again.
+
+    ``date``: YYYY-MM-DD, today (UTC) if not given. ``private``: about this share of situations, with all their
+    variations, goes to a folder beside it that is not to be published, marked with a canary; which ones depends on the
+    situation alone, so that they stay private in later releases of the same share. Raises UsageError for a version that
+    is none or too small a step, and where nothing is accepted; RefusedError where what the version held was removed.
+    """
+    numbers = _numbers(version)
+    with writing(), transaction.atomic():  # a release that cannot be written is none
+        hold(project)
+        release, held = Release.objects.filter(project=project, version=version).first(), 0
+        if any(withdrawals.undone(project, withdrawals.known())):
+            message = _("Words of somebody who withdrew are in this project again: it comes from an older copy.")
+            raise RefusedError(message, hint=_("Whoever runs the studio starts it anew: that withdraws them again."))
+        if release is None:
+            plan = plan_release(project)
+            _check(plan, version, numbers)
+            names = ("items", "card", "authors", "facts", "digests")
+            body = {name: getattr(plan.release, name) for name in names}
+            body["card"]["version"] = version
+            body |= {"version": version, "date": _checked_date(date), "private": private}
+            release = Release.objects.get(pk=str(record(project, "release.frozen", body, actor=actor).uuid))
+            held = plan.held
+        elif private not in (0, release.private):
+            message = f"{version} was frozen with a private share of {release.private:g}, and stays so."
+            raise UsageError(message, hint=_("Make a new version with another share."))
+        folder = out / f"{project.slug}-{version}"
+        files = release_files(project, release)
+        if release.private:
+            _write(release_files(project, release, private=True), out / f"{folder.name}-private")
+        _write(files, folder)
+    return Frozen(folder, len(release.items), files.get(WITHDRAWN_NAME, b"").count(b"\n"), held)
+
+
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    with filling(folder, anew=True) as fresh:
+        for name, content in files.items():
+            (fresh / name).write_bytes(content)
+        if errors := check_folder(fresh).errors:
+            raise UsageError(
+                _("The release would not run: %(reason)s") % {"reason": errors[0].message},
+                hint=_("Mend that, and try again."),
+            )
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        raise UsageError(_("“%(text)s” is no version.") % {"text": version}, hint=_("Three numbers, such as 1.0.0."))
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+def _checked_date(date: str | None) -> str:
+    try:
+        found = datetime.now(UTC) if date is None else datetime.fromisoformat(date)
+        return found.date().isoformat()
+    except ValueError:
+        raise UsageError(_("“%(text)s” is no date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
+
+
+def plan_release(project: Project) -> Plan:
+    """Return what a release of ``project`` made now would be."""
+    form, unwilling = release_of(project), unwilling_authors(project)
+    items, accepted = form.items(unwilling), form.items(())
+    authors = form.authors(items) - unwilling
+    facts = form.facts(items) | log_facts(project, items, unwilling)
+    found = form.published(items, facts)
+    tables = _tables(found)
+    release = Release(
+        project=project,
+        items=items,
+        card=_card(form, languages_of(tables)),
+        authors=sorted(authors),
+        facts=facts,
+        digests={"tables": _held(tables), "items": form.keys(found)},
+    )
+    lacking = ", ".join(_(Path(name).stem) for name in form.files if name not in tables)
+    return Plan(release, *_step(form, release), len(accepted.keys() - items.keys()), lacking)
+
+
+def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
+    """Raise UsageError where a release cannot be made, or ``version`` is too small a step."""
+    form = release_of(plan.release.project)
+    if not plan.release.items:
+        if plan.held:
+            message = _("Nobody whose words are in what is accepted agreed to their publication.")
+            raise UsageError(message, hint=_("Each may do so on their own page, under what they agreed to."))
+        message = _("Nothing of %(project)s is accepted yet.") % {"project": form.project.slug}
+        raise UsageError(message, hint=_(form.remedy))
+    if plan.lacking:
+        message = _("There is nothing to run without %(what)s.") % {"what": plan.lacking}
+        raise UsageError(message, hint=_("Add some, and agree to them."))
+    if form.last is not None:
+        last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
+        least = (*last[:place], last[place] + 1, 0, 0)[:3]
+        if numbers < least:
+            said = {"version": version, "before": form.last.version, "why": plan.why}
+            raise UsageError(
+                _("%(version)s is too small a step after %(before)s: %(why)s.") % said,
+                hint=_("Make it %(version)s.") % {"version": ".".join(map(str, least))},
+            )
+
+
+def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
+    """Return the kind of step a release is, and why.
+
+    A text or key changed, or an item gone: major. New items: minor. Only what describes them: patch.
+    """
+    before = form.last
+    if before is None:
+        return "first", _("it is the first")
+    keys = release.digests["items"]
+    known = before.digests["items"]
+    gone = before.items.keys() - release.items.keys()
+    new = release.items.keys() - before.items.keys()
+    changed = [pk for pk in release.items if pk not in new and keys.get(pk) != known.get(pk)]
+    if n := len(changed):
+        why = ngettext(
+            "%(n)d of its items is changed in text or key", "%(n)d of its items are changed in text or key", n
+        )
+        return "major", why % {"n": n}
+    if n := len(gone):
+        why = ngettext("%(n)d of its items is no longer there", "%(n)d of its items are no longer there", n)
+        return "major", why % {"n": n}
+    if n := len(new):
+        return "minor", ngettext("there is %(n)d new item", "there are %(n)d new items", n) % {"n": n}
+    same = before.card == {**release.card, "version": before.version} and before.items == release.items
+    return "patch", _("nothing changed") if same else _("what describes it changed")
+
+
+def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
+    """Return what the card of a release says, but for its authors, who may still withdraw their names."""
+    project = form.project
+    given = [line.strip() for line in project.limits.split("\n") if line.strip()]
+    return {
+        "culture": project.culture,
+        "language": languages[0] if len(languages) == 1 else MANY_LANGUAGES,
+        "title": project.title,
+        "licence": project.licence,
+        "collected": project.collected or form.collected,
+        "consent": "Every contributor agreed to the project's consent text before their first task.",
+        "reviewed_by_native_speakers": form.reviewed,
+        "limits": given or [LIMITS],
+    }
+
+
+def credits_of(project: Project, authors: list[str]) -> list[str]:
+    """Return how the authors of a release want to be credited today, without those who want none."""
+    found = []
+    for member in Membership.objects.filter(project=project, author__in=authors).select_related("person"):
+        if member.credit == "name" and member.person is not None and member.person.name:
+            found.append(member.person.name)
+        elif member.credit == "pseudonym" and member.pseudonym:
+            found.append(member.pseudonym)
+    return sorted(" ".join(name.split()) for name in found)
+
+
+def canary(project: Project, version: str) -> str:
+    """Return the mark of a private part: where a model knows it, the model has read that part."""
+    own = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
+    return f"kapwa-canary-{own}"
+
+
+def release_files(project: Project, release: Release, *, private: bool = False) -> dict[str, bytes]:
+    """Return the files of a release, or of its private part, by name; raise RefusedError where something is removed."""
+    form = release_of(project)
+    form.culture = release.card["culture"]
+    found = form.published(release.items, release.facts)
+    if release.items.keys() - {one.item for one in found} or release.digests["tables"] != _held(_tables(found)):
+        message = _("Something that %(version)s held was removed, so it cannot be written again.")
+        raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
+    found = [one for one in found if not one.drawn or is_private(project, one.drawn, release.private) == private]
+    tables = _tables(found)
+    if any(name not in tables for name in form.files):
+        part = "private" if private else "public"
+        raise UsageError(f"Nothing is {part} at a share of {release.private}.", hint=_("Try another share."))
+    encoded = _encoded(tables)
+    credited = credits_of(project, release.authors)
+    card = {**release.card, "authors": credited or [f"Contributors of {release.card['title']}"]}
+    if private:
+        mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
+        card["limits"] = [*card["limits"], mark]
+    about = form.about.format(culture=card["culture"])
+    files = {
+        **encoded,
+        CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
+        "CREDITS.md": _credits(card["title"], release, credited).encode(),
+        "README.md": readme(card, about, tables).encode(),
+    }
+    if gone := form.withdrawn(release):
+        files[WITHDRAWN_NAME] = _json_lines([{"salt": public_salt(project), "hash": one} for one in sorted(gone)])
+    left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
+    if left:
+        files[withdrawals.NAME] = _json_lines(left)
+    files["croissant.json"] = croissant(release, card, about, tables, _hashes(encoded)).encode()
+    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+        for name, content in files.items():
+            (Path(place) / name).write_bytes(content)
+        files["DATASHEET.md"] = datasheet(release, Path(place), form.mechanism).encode()
+    manifest = {
+        "name": project.slug,
+        "version": release.version,
+        "date": release.date,
+        "items": {one.name: one.revision for one in found},
+        "sha256": _hashes(files),
+    }
+    files[MANIFEST] = (json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+    return files
+
+
+def _tables(found: Sequence[Published]) -> dict[str, list[Mapping[str, Any]]]:
+    tables: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for one in found:
+        for name, rows in one.tables.items():
+            tables[name] += rows
+    return {name: rows for name, rows in tables.items() if rows}
+
+
+def _encoded(tables: Tables) -> dict[str, bytes]:
+    return {
+        name: csv_text(list(rows[0]), [list(row.values()) for row in rows]).encode()
+        if name.endswith(".csv")
+        else _json_lines(rows)
+        for name, rows in tables.items()
+    }
+
+
+def _held(tables: Tables) -> str:
+    """Return a hash of what tables hold, however their columns are ordered and whatever the project is called."""
+    named = {"id", "cluster", "culture"}
+    rows = {name: [{k: v for k, v in row.items() if k not in named} for row in own] for name, own in tables.items()}
+    return digest({name: json.dumps(own, sort_keys=True).encode() for name, own in rows.items()})
+
+
+def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def _hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+
+def _credits(title: str, release: Release, names: list[str]) -> str:
+    lines = [f"# {as_markdown(title)}, {release.version}", "", f"Frozen on {release.date}.", ""]
+    lines += [f"- {as_markdown(name)}" for name in names]
+    if unnamed := len(release.authors) - len(names):
+        lines.append(f"- {unnamed} not named")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,63 @@
+"""The kinds of events: what each does to the current tables, and what an erasure takes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from django.utils.translation import gettext as _
+
+from kapwa.errors import KapwaError
+from kapwa.studio.core.tables import Current, Event
+
+Row = TypeVar("Row", bound=Current)
+Apply = Callable[..., None]  # called with an event, and ``live``; raises RefusedError where it cannot happen
+
+
+class RefusedError(KapwaError):
+    """An event that cannot happen in this state."""
+
+
+class Kind(NamedTuple):
+    """A kind of event, and what an erasure takes of it; what names an emptied event in its body is emptied, too.
+
+    ``counted``: whether the body gets a number, by "project" or by "subject".
+    ``stays``: it holds no text and is about others' work, so that its author alone is emptied.
+    ``remarks``: fields of a body in which people say something of others' words; one that quotes a sentence that was
+    removed is emptied.
+    ``left``: what is left of a body beside the events that are left; None: all of it.
+    ``repeats``: a machine may repeat in it what people wrote: models' answers, and texts drawn from runs.
+    """
+
+    apply: Apply
+    counted: str = ""
+    stays: bool = False
+    remarks: tuple[str, ...] = ()
+    left: Callable[[Event, Sequence[Event]], dict[str, Any]] | None = None
+    repeats: bool = False
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(name: str, **rules: Any) -> Callable[[Apply], Apply]:
+    """Register the function that applies events of a kind; ``rules`` are the other fields of :class:`Kind`."""
+
+    def register(apply: Apply) -> Apply:
+        KINDS[name] = Kind(apply, **rules)
+        return apply
+
+    return register
+
+
+def common(event: Event) -> dict[str, Any]:
+    """Return what every current row has from its event: its id, project and place in the log."""
+    return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
+
+
+def found_or_refused(table: type[Row], event: Event, gone: str) -> Row:
+    """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none."""
+    found = table.objects.filter(project_id=event.project_id, id=event.subject).first()
+    if found is None:
+        raise RefusedError(gone, hint=_("Go back to the list."))
+    return found

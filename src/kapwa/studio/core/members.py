@@ -1,0 +1,181 @@
+"""Who comes in: codes of digits that any keyboard has, invitations, and coming back."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import ipaddress
+import secrets
+import unicodedata
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+import segno
+from django.conf import settings
+from django.db.models import QuerySet
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kapwa.errors import UsageError, nearest
+from kapwa.files import filling
+from kapwa.studio.core.roles import ROLES
+from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode
+
+# 10^16 codes: however fast a server answers and from however many networks somebody guesses, a year finds none (see the
+# threat model), so nobody has to be kept out. Who knows how a code begins could try the rest: after so many wrong ones
+# of the same first digits in ten minutes, a network tries one of those in ten seconds. Others there do not wait.
+DIGITS = 16
+MOST_ALIKE = 5
+_COUNTED = timedelta(minutes=10)
+_SLOWLY = timedelta(seconds=10)
+_PREFIX = 6  # digits
+
+
+def new_code() -> str:
+    """Return a fresh code in groups of four digits."""
+    return "-".join(f"{secrets.randbelow(10_000):04}" for _ in range(DIGITS // 4))
+
+
+def digits_of(typed: str) -> str:
+    """Return the digits of a typed code, whichever script's digits they are."""
+    return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
+
+
+def hashed(code: str) -> str:
+    """Return what is kept of a code: a hash with the studio's secret, so that a copied database opens nothing."""
+    return _keyed(digits_of(code))
+
+
+def _keyed(text: str) -> str:
+    return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def _network(address: str) -> str:
+    """Return a hash of whose wrong codes are counted together: an address, of IPv6 the /48 of a provider's customer."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return _keyed(address)
+    plain = getattr(found, "ipv4_mapped", None) or found
+    return _keyed(str(plain if plain.version == 4 else ipaddress.ip_network((plain, 48), strict=False)))
+
+
+def _guess(code: str) -> str:
+    """Return what is kept of a wrong code: hashes of its first digits and of all of it."""
+    return _keyed(digits_of(code)[:_PREFIX])[:16] + hashed(code)[:48]
+
+
+def must_wait(address: str, code: str) -> bool:
+    """Whether so many wrong codes that begin like ``code`` came from its network that it is not looked at now."""
+    now, begin = timezone.now(), _guess(code)[:16]
+    alike = WrongCode.objects.filter(network=_network(address), code__range=(begin, f"{begin}g"))  # hexadecimal
+    alike = alike.filter(tried__gte=now - _COUNTED)
+    return alike.count() >= MOST_ALIKE and alike.filter(tried__gt=now - _SLOWLY).exists()
+
+
+def count_wrong(address: str, code: str) -> None:
+    """Remember a wrong code, once."""
+    WrongCode.objects.filter(tried__lt=timezone.now() - _COUNTED).delete()
+    WrongCode.objects.get_or_create(network=_network(address), code=_guess(code))
+
+
+def checked_roles(roles: list[str]) -> list[str]:
+    """Return ``roles`` in their order; raise UsageError for an unknown one or for none."""
+    for role in roles:
+        if role not in ROLES:
+            raise UsageError(_("There is no role “%(role)s”.") % {"role": role}, hint=nearest(role, ROLES))
+    if not roles:
+        raise UsageError(_("No role was chosen."), hint=_("Choose among: %(roles)s.") % {"roles": ", ".join(ROLES)})
+    return [role for role in ROLES if role in roles]
+
+
+def invite(project: Project, roles: list[str]) -> str:
+    """Make an invitation for one person and return its code, which is kept nowhere."""
+    code = new_code()
+    Invitation.objects.create(project=project, code=hashed(code), roles=checked_roles(roles))
+    return code
+
+
+def ask_back(member: Membership, maker: str) -> str:
+    """Make a code by which a member comes back, once somebody else than ``maker`` agreed; return it.
+
+    The member's own code lives until it is used; a code that was made before for them opens nothing more.
+    """
+    Invitation.objects.filter(member=member, used=None).delete()
+    code = new_code()
+    Invitation.objects.create(project=member.project, code=hashed(code), roles=member.roles, member=member, maker=maker)
+    return code
+
+
+def waiting_back(member: Membership, *, moderates: bool) -> QuerySet[Invitation]:
+    """Return who waits to be let back in and may be by ``member``: themselves, or by a moderator who did not ask."""
+    found = Invitation.objects.filter(project=member.project, member__left=None, used=None, agreed="")
+    others = found.filter(member__isnull=False).exclude(maker=member.author) if moderates else found.none()
+    return (found.filter(member=member) | others).select_related("member").order_by("pk")
+
+
+def usable(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    """Return those of ``invitations`` that let somebody in now."""
+    return invitations.filter(used=None).exclude(member__isnull=False, agreed="")
+
+
+def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -> tuple[Person, str]:
+    """Use an invitation up; return the person and the code by which they come back ("" where they have one).
+
+    Somebody who is here already (``person``) gets the invitation's roles besides their own, so that nobody is two.
+    """
+    unused = Invitation.objects.filter(pk__in=usable(Invitation.objects.filter(pk=invitation.pk)))
+    if not unused.update(used=timezone.now()):  # by another at the same moment
+        raise UsageError(_("This invitation was just used."), hint=_("Ask for one of your own."))
+    code, member = new_code(), invitation.member
+    if member is not None and member.person is not None:
+        if member.person.memberships.exclude(pk=member.pk).exists():
+            # Whoever runs one project may let somebody back into that one alone, not into others as them.
+            member.person = Person()
+        member.person.access = hashed(code)
+        member.person.save()
+        member.save()
+        return member.person, code
+    if person is None:
+        person = Person.objects.create(access=hashed(code))
+    else:
+        code = ""
+    member = Membership.objects.get_or_create(project=invitation.project, person=person)[0]
+    member.pseudonym = pseudonym or member.pseudonym or _("member %(id)s") % {"id": member.author[:4]}
+    member.roles = [role for role in ROLES if role in {*member.roles, *invitation.roles}]
+    member.save()
+    return person, code
+
+
+def refuse_taken(project: Project, pseudonym: str, person: Person | None) -> None:
+    """Raise UsageError where a member other than ``person`` bears a name already."""
+    others = Membership.objects.filter(project=project, pseudonym=pseudonym)
+    if pseudonym and (others.exclude(person=person) if person else others).exists():
+        message = _("Somebody is called “%(name)s” already.") % {"name": pseudonym}
+        raise UsageError(message, hint=_("Go back and choose another name."))
+
+
+def names(project: Project) -> dict[str, str]:
+    """Return how each author of the log is called now; who asked to be forgotten is nobody."""
+    found = Membership.objects.filter(project=project).exclude(pseudonym="")
+    return dict(found.values_list("author", "pseudonym"))
+
+
+def as_text(link: str) -> str:
+    """Return a link's QR code in block characters."""
+    out = io.StringIO()
+    segno.make(link, error="m").terminal(out, compact=True, border=2)
+    return out.getvalue()
+
+
+def write_page(project: Project, roles: Iterable[str], made: Iterable[tuple[str, str]], folder: Path) -> Path:
+    """Write a page of codes and links (``made``) to print, and a PNG of each link; return the page."""
+    with filling(folder) as fresh:
+        for code, link in made:
+            segno.make(link, error="m").save(str(fresh / f"{code}.png"), scale=8, border=4)
+        page = render_to_string("studio/invitations.html", {"project": project, "roles": roles, "made": made})
+        (fresh / "invitations.html").write_text(page, encoding="utf-8")
+    return folder / "invitations.html"

@@ -1,0 +1,258 @@
+"""One declared table of pages: who may read and who may post, enforced in one place.
+
+A view becomes a page by :func:`page` alone, which refuses one that names no roles; the URL list is made from the table
+(:data:`PAGES`), and so are the tests that try every page as everybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import DisallowedHost
+from django.db import DataError, transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from kapwa.errors import KapwaError, UsageError
+from kapwa.studio.core.interface import use
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.log import ConflictError, hold, writing
+from kapwa.studio.core.roles import NOBODY
+from kapwa.studio.core.tables import Membership, Person, Project
+
+SAFE = ("GET", "HEAD")
+# The number of a form, or of the text that was seen.
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+PROJECT = "p/<slug:project>/"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who looks at a project."""
+
+    project: Project
+    member: Membership
+
+    def may(self, roles: Collection[str]) -> bool:
+        """Whether the visitor has one of ``roles``."""
+        return any(role in roles for role in self.member.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its path, who reads it, who posts to it; ``public`` pages ask for nobody, ``api`` ones speak JSON."""
+
+    name: str
+    path: str
+    view: Callable[..., HttpResponse]
+    read: frozenset[str]
+    write: frozenset[str]
+    public: bool
+    consented: bool
+    api: bool = False
+
+
+PAGES: dict[str, Page] = {}
+
+View = Callable[..., HttpResponse]
+
+
+def page(
+    path: str,
+    *,
+    read: frozenset[str] = NOBODY,
+    write: frozenset[str] = NOBODY,
+    consented: bool = True,
+    alone: bool = True,
+    api: bool = False,
+) -> Callable[[View], View]:
+    """Make a view of a project a page: ``read`` may get it, ``write`` may post to it.
+
+    The path begins after the project's. ``consented``: only who agreed to the present consent text gets past; others
+    are shown it. ``alone``: others who post wait until this view is done; one that works long says False, and
+    becomes the writer itself where it writes. ``api``: a script asks, so that refusals are JSON, and 401 without a
+    visit. The view is called with the request, a :class:`Visit`, and what the path captures.
+    """
+    if not read and not write:
+        raise UsageError(f"The page {path!r} names no roles.", hint=_("Say who reads it and who posts to it."))
+    allowed = [*(SAFE if read else ()), *(["POST"] if write else ())]
+
+    def register(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
+            if request.method not in allowed:
+                return HttpResponseNotAllowed(allowed)
+            if not isinstance(request.user, Person):
+                return _nobody(request, api=api)
+            member = (
+                Membership.objects.select_related("project")
+                .filter(project__slug=project, person=request.user, left=None)
+                .first()
+            )
+            if member is None:  # that a project exists is nobody else's business
+                raise Http404
+            visit = Visit(member.project, member)
+            use(request, member.project, guarded=not consented)  # its people may have worded the interface anew
+            # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
+            if consented and not visit.may(read if request.method in SAFE else write):
+                return _forbidden(request)
+            if consented and not agreed(member):
+                to_agree = KapwaError(_("There is a new text to agree to first."))
+                return problem(request, to_agree, 403) if api else redirect("consent", project=project)
+            return _answer(request, view, visit, alone=alone, **captured)
+
+        return _put(Page(view.__name__, PROJECT + path, guarded, read, write, False, consented, api))
+
+    return register
+
+
+def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
+    """Make a view a page that asks for nobody; ``posts``: whether it may be posted to."""
+    allowed = [*SAFE, *(["POST"] if posts else ())]
+
+    def register(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, **captured: Any) -> HttpResponse:
+            if request.method not in allowed:
+                return HttpResponseNotAllowed(allowed)
+            return _answer(request, view, **captured)
+
+        return _put(Page(view.__name__, path, guarded, NOBODY, NOBODY, public=True, consented=False))
+
+    return register
+
+
+def _nobody(request: HttpRequest, *, api: bool) -> HttpResponse:
+    if api:
+        return problem(request, KapwaError(_("You are not here any more. Come in again.")), 401)
+    return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
+
+
+def _put(one: Page) -> View:
+    if one.name in PAGES:
+        raise UsageError(f"There are two pages {one.name!r}.")
+    PAGES[one.name] = one
+    return one.view
+
+
+def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = True, **captured: Any) -> HttpResponse:
+    """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
+    try:
+        if request.method in SAFE or not alone:
+            return view(request, *arguments, **captured)
+        with writing(), transaction.atomic():
+            for visit in arguments:
+                hold(visit.project)  # so that what is looked up before it is written is true on every database
+            # What was read before the wait may be gone: the member by their withdrawal, or texts of the project.
+            return view(request, *map(_anew, arguments), **captured)
+    except KapwaError as error:
+        return problem(request, error, 409 if isinstance(error, (ConflictError, RefusedError)) else 400)
+
+
+def _anew(visit: Visit) -> Visit:
+    """Return a visit as it is now; raise Http404 where its member left."""
+    here = Membership.objects.select_related("project").filter(pk=visit.member.pk, left=None)
+    if (member := here.first()) is None:
+        raise Http404
+    return Visit(member.project, member)
+
+
+def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:
+    """Return the page that says what was wrong and what to do; what was typed stays on it, to be copied.
+
+    To a script it is said as JSON.
+    """
+    if _speaks_json(request):
+        return JsonResponse({"error": error.summary, "hint": error.hint or ""}, status=status)
+    values = [text for name, text in request.POST.items() if name != "csrfmiddlewaretoken" and not _ID.fullmatch(text)]
+    # What is short and in plain letters is a choice; a question in Korean is as short.
+    typed = [text for text in values if len(text) > 20 or not text.isascii()]
+    return render(request, "studio/problem.html", {"error": error, "typed": typed}, status=status)
+
+
+def _speaks_json(request: HttpRequest) -> bool:
+    called = PAGES.get(request.resolver_match.url_name or "") if request.resolver_match else None
+    return called is not None and called.api
+
+
+def _forbidden(request: HttpRequest) -> HttpResponse:
+    error = KapwaError(_("Your role does not open this page."), hint=_("Ask whoever runs the project."))
+    return problem(request, error, 403)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Return the page for a form that did not come from the studio, or whose visit has ended."""
+    error = KapwaError(_("This form is too old, or it did not come from this site."), hint=_("Open the page again."))
+    return problem(request, error, 403)
+
+
+def locked_out(request: HttpRequest) -> HttpResponse:
+    """Return the page for an address that tried too many codes."""
+    error = KapwaError(_("Too many wrong codes came from your network."), hint=_("Wait ten seconds, then try again."))
+    return problem(request, error, 429)
+
+
+def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return the page for what is not even read: an address that is not the studio's, or a form that is too large."""
+    if isinstance(exception, DisallowedHost):
+        hint = _("Use the address you were given. Whoever runs the studio adds another with serve --url.")
+        error = KapwaError(_("The studio does not answer to this address."), hint=hint)
+    else:
+        error = KapwaError(_("This form is damaged or too large, and nothing was saved."), hint=_("Send less at once."))
+    if _speaks_json(request):
+        return problem(request, error, 400)
+    return render(request, "studio/problem.html", {"error": error}, status=400)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return the page for an address that is none, or none for this visitor."""
+    return problem(request, KapwaError(_("There is no such page."), hint=_("Go back to the start.")), 404)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Return the page for a fault of ours; what was typed is shown again."""
+    hint = _("Try again, or tell whoever runs it.")
+    return problem(request, KapwaError(_("The studio made a mistake, and nothing was saved."), hint=hint), 500)
+
+
+def agreed(member: Membership) -> bool:
+    """Whether a member agreed to the newest version of the project's consent text."""
+    newest = member.project.consents.order_by("-version").values_list("version", flat=True).first() or 0
+    return bool(member.consent_version >= newest)
+
+
+class OneWriter:
+    """Let one person come in or leave at a time where the database takes one writer: their visit is written, too.
+
+    What is posted to a project waits for its turn later (:func:`_answer`), so that reading goes on meanwhile. No
+    browser keeps a page: on a shared phone "Back" shows nothing of whoever left.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer ``request``, alone if it may write."""
+        if request.method in SAFE or request.path.startswith("/p/"):
+            answer = self.get_response(request)
+        else:
+            with writing():
+                answer = self.get_response(request)
+        if request.method == "HEAD" and not answer.streaming:  # else what follows is taken for the next answer
+            answer.headers.setdefault("Content-Length", str(len(answer.content)))
+            answer.content = b""
+        answer.headers.setdefault("Cache-Control", "no-store")  # static files have an age of their own
+        return answer
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Refuse what the database cannot hold, such as the character NUL, or an id longer than any."""
+        if not isinstance(exception, DataError):
+            return None
+        error = UsageError(_("There are characters in it that cannot be kept."), hint=_("Take them out."))
+        return problem(request, error, 400)

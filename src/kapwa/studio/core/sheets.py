@@ -1,0 +1,151 @@
+"""Tasks to take along as files: a workbook to fill in, and a form for ODK Collect; ``taking.py`` reads both.
+
+In both, choices are numbers, from 1 in the order shown, and each task is bound to its person, subject and revision.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+
+from django.utils.translation import gettext as _
+
+from kapwa.datasets.sheets import Column, Sheet, render
+from kapwa.errors import MissingDependencyError, UsageError
+from kapwa.studio.core.desks import BUTTON, Desk, Option, Shown, Task, task_of
+from kapwa.studio.core.intake import binding, token_of
+from kapwa.studio.core.interface import SOURCE, speaking, spoken
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.tables import Membership
+from kapwa.tables_io import printable
+
+_Rows = list[dict[str, str]]
+
+
+def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
+    """Return tasks as a workbook, one a row; raises UsageError for a text that no cell holds."""
+    parts = [(Column("number", 8), [str(number) for number in range(1, len(tasks) + 1)])]
+    for place, shown in enumerate(zip_longest(*(task.shown for task in tasks)), start=1):
+        parts.append((Column(f"{_('Text')} {place}", 50), [_said(one) if one else "" for one in shown]))
+    for fields in zip(*(task.asked for task in tasks), strict=True):
+        name, label = fields[0].name, fields[0].label
+        if fields[0].options:
+            choices = [
+                "\n".join(f"{number} = {one.text}" for number, one in _numbered(field.options)) for field in fields
+            ]
+            parts.append((Column(_("Choices for: %(field)s") % {"field": name}, 40), choices))
+        allowed = [tuple(str(number) for number, _one in _numbered(field.options)) for field in fields]
+        parts.append((Column(f"{label} [{name}]", 12 if fields[0].options else 40, allowed), [""] * len(tasks)))
+    parts.append((Column("[task]", 12), [binding(member, task) for task in tasks]))
+    rows = list(zip(*(cells for _column, cells in parts), strict=True))
+    sheet = Sheet("work", [column for column, _cells in parts], rows, _instructions(desk))
+    return render(sheet, ("xlsx",))["work.xlsx"]
+
+
+def _numbered(options: Sequence[Option]) -> list[tuple[int, Option]]:
+    return list(enumerate(options, start=1))
+
+
+def _said(one: Shown) -> str:
+    return ": ".join(filter(None, (one.label, one.text)))
+
+
+def _instructions(desk: Desk) -> str:
+    lines = (
+        _("Where there are choices, write the number of yours."),
+        _("Leave all coloured cells of a row empty to leave the task out."),
+        _("Change nothing else. Save the file, and give it back on the page “Work”, under “Bring work back”."),
+    )
+    first = _("Each row is one task. Read it, and fill in the coloured cells.")
+    return "\n".join((f"# {desk.title()}", "", first, "", *(f"- {line}" for line in lines)))
+
+
+def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
+    """Return tasks as a form for ODK Collect (XLSForm), which pyxform's own checks have passed.
+
+    Its labels are in English and in those of the project's languages that the interface has. Raises
+    MissingDependencyError without pyxform, UsageError where the form is refused.
+    """
+    try:
+        from pyxform.errors import PyXFormError
+        from pyxform.xls2xform import convert
+    except ImportError:
+        raise MissingDependencyError("pyxform", extra="odk", purpose="A form for ODK Collect") from None
+    project, form = member.project, dict[str, _Rows]()
+    for tag in spoken(project):
+        if tag == SOURCE or tag in project.languages:
+            with speaking(tag, project):
+                said = _form(member, desk, tasks)
+            for name, rows in said.items():
+                for row, own in zip(form.setdefault(name, rows), rows, strict=True):
+                    row[f"label::{_called(tag)}"] = own.pop("label").replace("${", "$ {")  # begins a reference
+    form["settings"] = [
+        {
+            "form_title": f"{project.title}: {desk.title()}",
+            "form_id": f"{project.slug}-{desk.name}-{token_of(member.person_id)[:8]}",
+            "default_language": _called(SOURCE),
+        }
+    ]
+    content = _book(form)
+    try:
+        convert(xlsform=content, validate=False, file_type=".xlsx")
+    except PyXFormError as error:
+        raise UsageError(f"pyxform refuses the form: {error}", hint="Tell whoever runs the studio.") from None
+    return content
+
+
+def _called(tag: str) -> str:
+    """Return what an XLSForm calls a language, which Collect shows to choose from."""
+    return f"{language(tag).name} ({tag})"
+
+
+def _form(member: Membership, desk: Desk, tasks: Sequence[Task]) -> dict[str, _Rows]:
+    """Return the rows of a form's sheets, with labels in the interface's present language.
+
+    Each task is a group ``tN``; what is filled in is ``tN_FIELD``.
+    """
+    survey: _Rows = []
+    choices: _Rows = []
+
+    def add(kind: str, name: str, label: str = "", **more: str) -> None:
+        survey.append({"type": kind, "name": name, "label": label, **more})
+
+    for number, task in enumerate(tasks, start=1):
+        key, said = f"t{number}", task_of(member, desk.name, task.subject, task.seen)
+        add("begin group", key, f"{desk.title()} {number}/{len(tasks)}")
+        add("calculate", f"{key}_task", calculation=f"'{binding(member, task)}'")
+        for place, shown in enumerate(said.shown, start=1):
+            add("note", f"{key}_note_{place}", _said(shown))
+        for field in said.asked:
+            name, more = f"{key}_{field.name}", {}
+            if field.name != BUTTON:
+                counts = [
+                    n for n, one in _numbered(said.buttons) if not field.only_with or one.value in field.only_with
+                ]
+                more = {"relevant": " or ".join(f"${{{key}_{BUTTON}}} = '{n}'" for n in counts)}
+                more |= {"required": "yes"} if field.required else {}
+            more |= {"appearance": "multiline"} if field.kind == "long" else {}
+            add(f"select_one {name}" if field.options else "text", name, field.label, **more)
+            for place, one in _numbered(field.options):
+                choices.append({"list_name": name, "name": str(place), "label": one.text})
+        add("end group", "")
+    return {"survey": survey, "choices": choices}
+
+
+def _book(sheets: Mapping[str, _Rows]) -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        page = book.create_sheet(name)
+        heading = list(dict.fromkeys(column for row in rows for column in row))
+        page.append(heading)
+        for row in rows:
+            page.append([printable(row.get(column, "")) for column in heading])
+        for cell in (cell for line in page.iter_rows() for cell in line if cell.value):
+            cell.data_type = "s"  # a text even where openpyxl would take it for a formula
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()

@@ -1,0 +1,51 @@
+"""Texts that people typed: tidied, compared word by word, and named by a key that tells nothing of them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import unicodedata
+
+from django.utils.translation import gettext as _
+
+from kapwa.errors import UsageError
+from kapwa.studio.core.tables import Project
+from kapwa.tables_io import printable
+
+LONGEST = 4000  # characters of one field
+
+
+def tidy(text: str, longest: int = LONGEST) -> str:
+    """Return a text that somebody typed without spaces around it, in Unicode normal form C and with plain line ends.
+
+    Raises UsageError for one that is longer than ``longest`` characters.
+    """
+    clean = unicodedata.normalize("NFC", printable(text)).strip()
+    if len(clean) > longest:
+        sizes = {"n": f"{len(clean):,}", "most": f"{longest:,}"}
+        raise UsageError(_("A text has %(n)s characters; at most %(most)s fit.") % sizes, hint=_("Make it shorter."))
+    return clean
+
+
+def tidy_line(text: str, longest: int) -> str:
+    """Return a name or title that somebody typed as :func:`tidy` does, on one line."""
+    return " ".join(tidy(text, longest).split())
+
+
+def key_of(project: Project, text: str) -> str:
+    """Return a key of a text, such as an answer, that nobody can turn back into it without the project's secret."""
+    return hashlib.blake2b(text.encode(), key=project.salt.encode(), digest_size=8).hexdigest()
+
+
+# Words with "same", "gone" or "new".
+Pieces = list[tuple[str, str]]
+
+
+def pieces(before: str, after: str) -> Pieces:
+    """Return how ``after`` came of ``before``, word by word."""
+    old, new = before.split(), after.split()
+    found = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        parts = [("same", old[a:b])] if kind == "equal" else [("gone", old[a:b]), ("new", new[c:d])]
+        found += [(name, " ".join(words)) for name, words in parts if words]
+    return found

@@ -1,0 +1,182 @@
+"""Work at desks: task after task in the browser, taken along on paper, in files and on phones, and brought back."""
+
+from __future__ import annotations
+
+import json
+import uuid as uuids
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.gzip import gzip_page
+
+from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.assigning import take_along
+from kapwa.studio.core.desks import Desk, Task, Work, deliver, desk_of, offered, task_of
+from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
+from kapwa.studio.core.intake import records_of, take, take_in, token_of
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.log import ConflictError, writing
+from kapwa.studio.core.roles import EVERYONE, MODERATORS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.sheets import workbook, xlsform
+from kapwa.studio.core.tables import Membership
+from kapwa.studio.core.views.common import as_file, own_number, show, whole
+
+FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
+MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@page("work/", read=EVERYONE)
+def work(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List the work that is offered to the member, with how much of it waits."""
+    return show(request, visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
+
+
+def waiting(member: Membership) -> list[tuple[Desk, int]]:
+    """Return the desks that are offered to a member, each with how many tasks wait."""
+    return [(desk, desk.left(member)) for desk in offered(member)]
+
+
+@page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
+def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Show a task and take what was filled in; where something is wrong, say where, and keep what was typed."""
+    found, error = desk_of(visit.member, desk), None
+    typed = {name.removeprefix(FIELD): text for name, text in request.POST.items()}
+    if request.method == "POST":
+        task = task_of(visit.member, desk, typed.get("subject", ""), typed.get("seen", ""))
+        try:
+            with transaction.atomic():
+                deliver(visit.member, task, typed, uuid=own_number(request))
+            return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1")
+        except (UsageError, RefusedError, ConflictError) as wrong:
+            error, drawn = wrong, Work([task], found.left(visit.member))
+    else:
+        drawn = _draw(found, visit.member, 1)
+    shown = next(iter(drawn.tasks), None)
+    return show(
+        request,
+        visit,
+        "work_desk",
+        200 if error is None else 400 if isinstance(error, UsageError) else 409,
+        desk=found,
+        task=shown,
+        form_uuid=uuids.uuid4(),
+        fields=[(field, typed.get(field.name, "")) for field in (shown.fields if shown else ())],
+        error=error,
+        left=drawn.left,
+        kept="kept" in request.GET,
+    )
+
+
+def _draw(desk: Desk, member: Membership, count: int, *, along: bool = False) -> Work:
+    """Return up to ``count`` tasks for the member, leased to them; ``along``: for as long as work without a network."""
+    with writing(), transaction.atomic():
+        drawn = desk.draw(member, count)
+        if along:
+            take_along(member, desk.name)
+    return drawn
+
+
+@page("work/<slug:desk>/sheet/", read=EVERYONE)
+def work_sheet(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Show tasks as a page to print and fill in by hand."""
+    found, tasks = _along(request, visit, desk)
+    return show(request, visit, "work_sheet", desk=found, tasks=tasks, today=timezone.now().date())
+
+
+@page("work/<slug:desk>/table/", read=EVERYONE)
+def work_table(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Give tasks as a workbook to fill in."""
+    return as_file(workbook(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}.xlsx", _XLSX)
+
+
+@page("work/<slug:desk>/odk/", read=EVERYONE)
+def work_odk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Give tasks as a form for ODK Collect."""
+    return as_file(xlsform(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}-odk.xlsx", _XLSX)
+
+
+def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Task]]:
+    found = desk_of(visit.member, desk)
+    tasks = _draw(found, visit.member, max(1, whole(request.GET.get("n"), ALONG, MOST_TASKS)), along=True).tasks
+    if not tasks:
+        raise UsageError(_("There are no tasks for you now."), hint=_("Come back later."))
+    return found, tasks
+
+
+@page("bring/", read=EVERYONE, write=EVERYONE, alone=False)
+def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Take in a file that was filled in elsewhere; a scribe or coordinator brings those of others, too."""
+    others, taken, wrong = visit.may(MODERATORS), None, None
+    if request.method == "POST":
+        sent = request.FILES.get("file")
+        if sent is None:
+            raise UsageError(_("No file came."), hint=_("Choose one."))
+        only = None if others else visit.member
+        try:
+            with brought(sent, WORK, name=sent.name or "") as path:
+                taken = take_in(visit.project, path, only=only, by=visit.member.author)
+        except DataError as error:
+            wrong = error
+    return show(request, visit, "bring", 400 if wrong else 200, taken=taken, wrong=wrong, others=others)
+
+
+def _json(found: Any, content_type: str = "application/json") -> HttpResponse:
+    content = json.dumps(found, ensure_ascii=False).replace("<", "\\u003c")  # nothing that could be taken for a page
+    return HttpResponse(content, content_type=content_type)
+
+
+@page("sync/", read=EVERYONE, write=EVERYONE, alone=False, api=True)
+def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say who is here and what work there is; posted to, take records, each answered for alone."""
+    token = token_of(visit.member.person_id)
+    if request.method == "POST":
+        records = records_of(request.body)
+        if len(records) > MOST_RECORDS:
+            raise UsageError(f"More than {MOST_RECORDS} records came at once.", hint="Send fewer records at once.")
+        with writing(), transaction.atomic():
+            return _json({"records": [take({token: visit.member}, one) for one in records]})
+    desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
+    return _json({"person": token, "csrf": get_token(request), "desks": desks})
+
+
+@page("work/<slug:desk>/batch/", read=EVERYONE, api=True)
+@gzip_page
+def batch(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Give tasks to take along on a phone, leased to the member."""
+    found = desk_of(visit.member, desk)
+    tasks = [asdict(task) for task in _draw(found, visit.member, MOST_TASKS, along=True).tasks]
+    directions = {tag: language(tag).direction for tag in visit.project.languages}
+    return _json({"desk": desk, "title": found.title(), "directions": directions, "tasks": tasks})
+
+
+@page("phone/", read=EVERYONE)
+def phone(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show the page that browsers keep to work without a network; nothing in it is about the person who asks."""
+    return render(request, "studio/phone.html", {"project": visit.project})
+
+
+@page("phone/manifest.json", read=EVERYONE)
+def manifest(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say how the page is installed as an application."""
+    found = {
+        "name": visit.project.title,
+        "short_name": visit.project.title[:24],
+        "start_url": reverse("phone", args=[visit.project.slug]),
+        "display": "standalone",
+        "background_color": "#fefefe",
+        "theme_color": "#0a6c74",
+        "icons": [{"src": static("studio/icon.svg"), "sizes": "any", "type": "image/svg+xml", "purpose": "any"}],
+    }
+    return _json(found, "application/manifest+json")

@@ -1,0 +1,116 @@
+"""Coming in by a code, a link or a QR picture, without an e-mail address."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from kapwa.studio.core.languages import checked_tag
+from kapwa.studio.core.log import hold, record
+from kapwa.studio.core.members import count_wrong, hashed, join, must_wait, refuse_taken, usable
+from kapwa.studio.core.security import locked_out, public_page
+from kapwa.studio.core.tables import Invitation, Membership, Person
+from kapwa.studio.core.text import tidy, tidy_line
+
+_INVITED = "invitation"
+
+
+@public_page("")
+def start(request: HttpRequest) -> HttpResponse:
+    """Show the projects of who is here, or where to type a code."""
+    if not isinstance(request.user, Person):
+        return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
+    found = Membership.objects.filter(person=request.user, left=None).select_related("project")
+    members = list(found.order_by("project__title"))
+    if len(members) == 1:
+        return redirect("home" if members[0].roles else "me", project=members[0].project.slug)
+    return render(request, "studio/projects.html", {"members": members})
+
+
+@public_page("enter/", posts=True)
+def enter(request: HttpRequest) -> HttpResponse:
+    """Take a code: an invitation's leads to joining, a person's own brings them back."""
+    if request.method != "POST":
+        return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
+    code = tidy(request.POST.get("code", ""), 200)
+    address = request.META.get("REMOTE_ADDR", "")
+    if must_wait(address, code):
+        return locked_out(request)
+    found = Invitation.objects.filter(code=hashed(code), used=None)
+    invitation = usable(found).first()
+    if invitation is None and found.exists():
+        message = _("This code opens nothing yet: the member, a scribe or another coordinator has to agree first.")
+        return render(request, "studio/enter.html", {"wrong": message}, status=403)
+    if invitation is not None:
+        request.session.cycle_key()  # whoever knew the session before knows it no more
+        request.session[_INVITED] = invitation.pk
+        return redirect("join_project")
+    person = Person.objects.filter(access=hashed(code)).first()
+    if person is None:
+        count_wrong(address, code)
+        message = _("No invitation or person has this code.")
+        return render(request, "studio/enter.html", {"wrong": message}, status=403)
+    login(request, person)
+    return _onward(request)
+
+
+def _onward(request: HttpRequest) -> HttpResponse:
+    """Go to the page of ours that a form names, else to the start."""
+    target = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    return redirect(target if safe and target.startswith("/") else "start")
+
+
+@public_page("join/<str:code>/")
+def arrive(request: HttpRequest, code: str) -> HttpResponse:
+    """Offer to come in by the code of a link. Looking at it uses nothing up, for messengers look at links, too."""
+    return render(request, "studio/arrive.html", {"code": code})
+
+
+@public_page("join/", posts=True)
+def join_project(request: HttpRequest) -> HttpResponse:
+    """Choose a name to be known by, and come in; the code to come back with is shown once."""
+    chosen = Invitation.objects.select_related("project").filter(pk=request.session.get(_INVITED))
+    found = usable(chosen).first()
+    if found is None:
+        return redirect("enter")
+    here = request.user if isinstance(request.user, Person) and found.member is None else None
+    if request.method != "POST":
+        return render(request, "studio/join.html", {"invitation": found, "here": here})
+    pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
+    hold(found.project)
+    if found.member is None:
+        refuse_taken(found.project, pseudonym, here)
+    person, code = join(found, pseudonym, here)
+    author = Membership.objects.get(project=found.project, person=person).author
+    came = ("member.returned", {}) if found.member else ("member.joined", {"roles": found.roles})
+    record(found.project, *came, actor=author, subject=author)
+    del request.session[_INVITED]
+    login(request, person)
+    if not code:
+        return redirect("home", project=found.project.slug)
+    return render(request, "studio/code.html", {"code": code, "onward": reverse("home", args=[found.project.slug])})
+
+
+@public_page("leave/", posts=True)
+def leave(request: HttpRequest) -> HttpResponse:
+    """End the visit on this device."""
+    if request.method == "POST":
+        logout(request)
+    return redirect("start")
+
+
+@public_page("language/", posts=True)
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Keep a choice of language on this device, and go back to the page."""
+    answer = _onward(request)
+    if request.method == "POST":
+        name, tag = settings.LANGUAGE_COOKIE_NAME, checked_tag(request.POST.get("language", ""))
+        safety = {"secure": settings.LANGUAGE_COOKIE_SECURE, "httponly": True, "samesite": "Lax"}
+        answer.set_cookie(name, tag, max_age=settings.LANGUAGE_COOKIE_AGE, **safety)
+    return answer

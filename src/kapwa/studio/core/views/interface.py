@@ -1,0 +1,116 @@
+"""Translating the studio's own texts, by the people who read them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+import polib
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
+
+from kapwa.errors import UsageError
+from kapwa.studio.core.interface import SOURCE, fault, forms_of, overlaid, spoken
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import checked_tag, known, language
+from kapwa.studio.core.roles import INTERPRETERS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import InterfaceText, Project
+from kapwa.studio.core.text import tidy
+from kapwa.studio.core.views.common import act, as_file, show
+
+_SHOWN = 40
+_STATES = (_n("machine-made"), _n("suggested"), _n("approved"), _n("missing"))
+
+
+class Message(NamedTuple):
+    """A text of the interface as a translator sees it: ``row`` is what people of the project made of it, if anything.
+
+    ``texts``: one a plural form; ``state``: one of those above.
+    """
+
+    key: str
+    entry: polib.POEntry
+    texts: list[str]
+    state: str
+    row: InterfaceText | None
+
+
+@page("interface/", read=INTERPRETERS, write=INTERPRETERS)
+def interface_languages(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List the languages of the studio, and begin another."""
+    if request.method == "POST":
+        return redirect("interface_messages", project=visit.project.slug, tag=_tag(request.POST.get("tag", "")))
+    begun = [language(tag) for tag in spoken(visit.project)[1:]]
+    return show(request, visit, "interface_languages", begun=begun, known=known())
+
+
+def _tag(typed: str) -> str:
+    tag = checked_tag(typed)
+    if tag.partition("-")[0].lower() == SOURCE:
+        raise UsageError(_("English is what the other languages are translated from."), hint=_("Name another."))
+    return tag
+
+
+def _messages(project: Project, tag: str) -> list[Message]:
+    """Return every text of the interface in a language, as the project has it now."""
+    rows = {row.source: row for row in InterfaceText.objects.filter(project=project, language=tag)}
+    found = []
+    for entry in overlaid(tag, rows.values()):
+        texts, key = forms_of(entry), hashlib.blake2b(entry.msgid.encode(), digest_size=8).hexdigest()
+        state = (entry.tcomment or "machine-made") if all(texts) else "missing"
+        found.append(Message(key, entry, texts, state, rows.get(entry.msgid)))
+    return found
+
+
+@page("interface/<str:tag>/", read=INTERPRETERS, write=INTERPRETERS)
+def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
+    """Show the interface's texts in a language, change one, or approve one that another person or a machine made."""
+    tag = _tag(tag)
+    every = _messages(visit.project, tag)
+    if request.method == "POST":
+        found = next((one for one in every if one.key == request.POST.get("key")), None)
+        if found is None:
+            raise UsageError(_("The studio has no such text any more."), hint=_("Open the page again."))
+        _take(request, visit, tag, found)
+        return redirect(f"{request.get_full_path()}#m{found.key}")
+    state, words = request.GET.get("state", ""), request.GET.get("words", "")[:200].casefold()
+    chosen = [
+        one
+        for one in every
+        if (not state or one.state == state)
+        and any(words in text.casefold() for text in (one.entry.msgid, one.entry.msgid_plural, *one.texts))
+    ]
+    shown = Paginator(chosen, _SHOWN).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {"shown": shown, "own": language(tag), "states": _STATES, "state": state, "words": words}
+    return show(request, visit, "interface_messages", tag=tag, **context)
+
+
+def _take(request: HttpRequest, visit: Visit, tag: str, found: Message) -> None:
+    body: dict[str, Any] = {"language": tag, "source": found.entry.msgid}
+    if request.POST.get("action") == "approve":
+        seen = request.POST.getlist("seen")
+        if found.state == "missing" or [text.replace("\r\n", "\n") for text in seen] != found.texts:
+            raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
+        # What a machine made stands nowhere but in the catalog, so the approval holds it.
+        held = {} if found.row else body | {"texts": found.texts}
+        act(request, visit, "message.approved", held, subject=found.row.id if found.row else "")
+        return
+    texts = [tidy(text) for text in request.POST.getlist("text")]
+    if len(texts) != len(found.texts) or not all(texts):
+        raise UsageError(_("A form of the text is empty."), hint=_("Fill in each of them."))
+    if said := fault(found.entry, texts):
+        raise UsageError(said, hint=_("Copy these from the English text, and translate the words around them."))
+    if texts == found.texts:
+        raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
+    act(request, visit, "message.translated", body | {"texts": texts})
+
+
+@page("interface/<str:tag>/django.po", read=INTERPRETERS)
+def interface_file(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
+    """Give the language's catalog with the project's texts in it, as gettext's tools and Kapwa itself read it."""
+    made = overlaid(_tag(tag), InterfaceText.objects.filter(project=visit.project, language=tag))
+    return as_file(f"{made}\n", f"kapwa-studio-{tag}.po", "text/x-gettext-translation; charset=utf-8")

@@ -1,0 +1,136 @@
+"""What a member does for themselves: see what waits, agree or not, tell of themselves, withdraw."""
+
+from __future__ import annotations
+
+from django.contrib.auth import login, logout
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kapwa.errors import UsageError
+from kapwa.studio.core import consent as texts
+from kapwa.studio.core import withdrawals
+from kapwa.studio.core.erasure import clear_traces, erase_author, forget
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.intake import token_of
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
+from kapwa.studio.core.roles import EVERYONE, MODERATORS
+from kapwa.studio.core.security import Visit, agreed, page
+from kapwa.studio.core.tables import Event, Person, TracesDue
+from kapwa.studio.core.text import tidy_line
+from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.desk import waiting
+
+
+@page("", read=EVERYONE)
+def home(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show what is done and what waits for whom."""
+    work = [(desk, left) for desk, left in waiting(visit.member) if left]
+    return form_of(visit.project).home(request, visit, work)
+
+
+@page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
+def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show the consent text in the languages of the project, and take the member's choice of scopes."""
+    found = texts.newest(visit.project)
+    if request.method == "POST":
+        if request.POST.get("agree") != "yes":
+            message = _("Without your agreement nothing you write can be used.")
+            raise UsageError(message, hint=_("You may simply leave."))
+        if not found or request.POST.get("version") != str(found[0].version):
+            hint = _("Open the page again and read it once more.")
+            raise UsageError(_("The text changed while you read it."), hint=hint)
+        member = visit.member
+        member.consent_version, member.consented = found[0].version, timezone.now()
+        member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
+        member.save()
+        to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
+        act(request, visit, "member.agreed", to_what, subject=member.author)
+        return redirect("home", project=visit.project.slug)
+    return show(request, visit, "consent", texts=found, scopes=texts.SCOPES)
+
+
+@page("me/", read=EVERYONE, write=EVERYONE, consented=False)
+def me(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show and change what the studio knows of the member; everything but the name others see is optional."""
+    member, person = visit.member, visit.member.person
+    if request.method == "POST":
+        act(request, visit, "member.changed", {}, subject=member.author)
+        if request.POST.get("action") == "code":
+            code = new_code()
+            person.access = hashed(code)
+            person.save()
+            login(request, person)
+            return show(request, visit, "code", code=code, onward="../me/")
+        pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
+        refuse_taken(visit.project, pseudonym, person)
+        known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
+        if known["age_band"] not in texts.AGE_BANDS:
+            del known["age_band"]
+        person.demographics = {name: value for name, value in known.items() if value}
+        person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
+        person.no_contact = person.no_contact and not person.contact
+        person.save()
+        member.languages = [tag for tag in visit.project.languages if tag in request.POST.getlist("answer_in")]
+        member.pseudonym = pseudonym or member.pseudonym
+        member.credit = request.POST.get("credit", "") if request.POST.get("credit") in ("name", "pseudonym") else ""
+        member.save()
+        return redirect("me", project=visit.project.slug)
+    spoken = [language(tag) for tag in visit.project.languages]
+    by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
+    done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
+    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
+
+
+@page("back/", read=EVERYONE, write=EVERYONE, consented=False)
+def back(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say who waits to be let back in by a new code; take the word of the member, or of a second moderator."""
+    waiting = waiting_back(visit.member, moderates=visit.may(MODERATORS) and agreed(visit.member))
+    if request.method == "POST":
+        asked = waiting.filter(code=request.POST.get("asked", "")).first()
+        if asked is None:
+            raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
+        agrees = request.POST.get("answer") == "agree"
+        kind = "member.return-agreed" if agrees else "member.return-refused"
+        act(request, visit, kind, {}, subject=asked.member.author)
+        if agrees:
+            asked.agreed = visit.member.author
+            asked.save()
+        else:
+            asked.delete()
+        return redirect("back", project=visit.project.slug)
+    return show(request, visit, "back", waiting=waiting)
+
+
+@page("withdraw/", read=EVERYONE, write=EVERYONE, consented=False)
+def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Withdraw in one of three depths; the deeper ones end the visit."""
+    if request.method != "POST":
+        return show(request, visit, "withdraw")
+    depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
+    # The withdrawal stands also where its traces cannot be cleared now; they stay due, and the studio's output says so.
+    act(request, visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
+    TracesDue.objects.create()
+    transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
+    transaction.on_commit(clear_traces, robust=True)
+    if depth == "contact":
+        Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
+        for one in person.memberships.all():
+            one.consent_scopes = [scope for scope in one.consent_scopes if scope != "contact"]
+            one.save()
+        return redirect("me", project=visit.project.slug)
+    if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
+        message = _("Choose how far to withdraw, and say that you are sure.")
+        raise UsageError(message, hint=_("Go back; nothing was changed."))
+    if depth == "contributions":
+        erase_author(visit.project, member.author)
+    gone = token_of(person.pk)  # whose answers that were never sent go from this device, too
+    member.left = timezone.now()
+    forget(member)
+    logout(request)
+    return redirect(f"{reverse('enter')}?left={gone}")

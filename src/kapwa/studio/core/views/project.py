@@ -1,0 +1,166 @@
+"""What a coordinator does: invite people, set the project up, freeze releases, take backups, look at the log."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.forms.models import model_to_dict
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kapwa.errors import UsageError
+from kapwa.studio.core import consent as texts
+from kapwa.studio.core.exchange import export_project
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.freeze import freeze, plan_release, release_files
+from kapwa.studio.core.languages import checked_tag, known, language
+from kapwa.studio.core.members import ask_back, invite
+from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Event, Membership, Release
+from kapwa.studio.core.text import tidy, tidy_line
+from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
+from kapwa.studio.prompts.checks import checked_attribute
+
+MOST_INVITED = 50
+_SHOWN = 200
+
+
+@page("people/", read=COORDINATORS, write=COORDINATORS)
+def people(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List members; invite by codes that are shown once; change roles; let somebody back in who lost their code."""
+    made: list[tuple[str, str, str]] = []
+    if request.method == "POST":
+        action = request.POST.get("action")
+        if action == "invite":
+            roles = request.POST.getlist("roles")
+            count = max(1, whole(request.POST.get("count"), 1, MOST_INVITED))
+            made = [_shown(request, invite(visit.project, roles)) for _one in range(count)]
+            act(request, visit, "member.invited", {"roles": roles, "count": count})
+        else:
+            member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
+            if member is None or member.person is None:
+                raise UsageError(_("There is no such member."))
+            if action == "again":
+                made.append(_shown(request, ask_back(member, visit.member.author)))
+                act(request, visit, "member.return", {}, subject=member.author)
+            else:
+                _set_roles(visit, member, request.POST.getlist("roles"))
+                act(request, visit, "member.roles", {"roles": member.roles}, subject=member.author)
+                return redirect("people", project=visit.project.slug)
+    members = Membership.objects.filter(project=visit.project).order_by("joined")
+    return show(request, visit, "people", members=members, roles=ROLES, made=made)
+
+
+def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
+    chosen = [role for role in ROLES if role in roles]
+    others = [one for one in Membership.objects.filter(project=visit.project, left=None) if one.pk != member.pk]
+    if COORDINATOR not in chosen and not any(COORDINATOR in one.roles for one in others):
+        raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else one first."))
+    member.roles = chosen
+    member.save()
+
+
+def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
+    """Return a code, its link, and the link as a picture."""
+    import segno
+
+    link = request.build_absolute_uri(f"/join/{code}/")
+    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2)
+
+
+@page("settings/", read=COORDINATORS, write=COORDINATORS)
+def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Change what the project says of itself, its languages, its quorum, and its consent text."""
+    project, questionnaire = visit.project, form_of(visit.project).questionnaire
+    if request.method == "POST":
+        before, changed = _settings_of(project), []
+        if request.POST.get("action") == "consent":
+            given = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
+            if not any(text.strip() for text in given.values()):
+                raise UsageError(_("A consent text cannot be empty."))
+            texts.publish(project, given)
+            changed = ["consent"]
+        elif request.POST.get("action") == "questions":
+            asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questionnaire(project)}
+            ours = {one.key: one.text for one in questionnaire(project, ours=True)}  # stay in each reader's language
+            project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
+        else:
+            for name in ("title", "culture", "licence", "contact"):
+                line = tidy_line(request.POST.get(name, ""), 200)
+                setattr(project, name, line or ("" if name == "contact" else getattr(project, name)))
+            for name in ("collected", "limits"):
+                setattr(project, name, tidy(request.POST.get(name, ""), 10_000))
+            for name, most in (("quorum", 100), ("people_each", 1000), ("answers_each", 10)):
+                setattr(project, name, max(1, whole(request.POST.get(name), getattr(project, name), most)))
+            tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
+            project.languages = list(dict.fromkeys([project.language, *tags]))
+            project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
+            project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
+        after = _settings_of(project)
+        changed += sorted(name for name in before | after if before.get(name) != after.get(name))
+        if changed:  # so that what somebody wrote last can be removed with their contributions
+            project.save()
+            act(request, visit, "project.changed", {"names": changed})
+        return redirect("settings", project=project.slug)
+    now = {one.language: one.text for one in texts.newest(project)}
+    consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
+    return show(request, visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
+
+
+def _settings_of(project: Any) -> dict[str, Any]:
+    asked = {f"questions.{key}": text for key, text in project.questions.items()}
+    return model_to_dict(project, exclude=["id", "slug", "salt", "questions"]) | asked
+
+
+def _tags(project: Any) -> list[str]:
+    return list(dict.fromkeys([*project.languages, project.gloss]))
+
+
+@page("releases/", read=COORDINATORS, write=COORDINATORS)
+def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List releases, say what a new one would be, and freeze it."""
+    project = visit.project
+    if request.method == "POST":
+        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+            version = tidy(request.POST.get("version", ""), 40)
+            freeze(project, version, Path(place), actor=visit.member.author)
+        return redirect("releases", project=project.slug)
+    found = list(Release.objects.filter(project=project).order_by("-seq"))
+    plan = plan_release(project)
+    about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
+    return show(request, visit, "releases", releases=found, **about, held=plan.held, lacking=plan.lacking)
+
+
+@page("releases/<str:version>/", read=COORDINATORS)
+def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
+    """Give a release as an archive, the same bytes at each download."""
+    found = get_object_or_404(Release, project=visit.project, version=version)
+    return zipped(release_files(visit.project, found), f"{visit.project.slug}-{found.version}")
+
+
+@page("backup/", read=COORDINATORS, write=COORDINATORS)
+def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say what a backup holds; posted to, give an archive without identities and hidden votes, and log that."""
+    if request.method != "POST":
+        return show(request, visit, "backup")
+    act(request, visit, "backup.taken", {})
+    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+        export_project(visit.project, Path(place) / "backup.zip", whole=False)
+        content = (Path(place) / "backup.zip").read_bytes()
+    return as_file(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}.zip")
+
+
+@page("log/", read=COORDINATORS)
+def log(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show who did what, newest first; texts are on the pages of what they belong to."""
+    found = Event.objects.filter(project=visit.project).order_by("-seq")
+    shown = Paginator(found, _SHOWN).get_page(request.GET.get("page"))
+    numbers = form_of(visit.project).numbers(visit.project)
+    rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
+    return show(request, visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)

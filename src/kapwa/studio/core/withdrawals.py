@@ -1,0 +1,95 @@
+"""Who withdrew, kept beside the database: an older copy of a project brings nobody's words back.
+
+Each line of the file has a hash of the random id under which somebody stood in the log, and how far they withdrew. It
+tells nothing of them; only who holds an archive with the id can tell whom it means, so a line needs no signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from kapwa.errors import DataError
+from kapwa.files import replacing
+from kapwa.studio.core.erasure import erase_author, forget
+from kapwa.studio.core.log import record
+from kapwa.studio.core.tables import Event, Membership, Project, TracesDue
+
+NAME = "withdrawals.jsonl"
+LEFT = "member.left"
+IDENTITY, CONTRIBUTIONS = "identity", "contributions"
+
+
+def mark(author: str) -> str:
+    """Return what a member who withdrew is named by: a hash of their random id."""
+    return hashlib.sha256(f"kapwa-withdrawal\0{author}".encode()).hexdigest()
+
+
+def lines(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return the withdrawals that ``events`` tell of, without who only stopped being contacted."""
+    told = ({"who": one.body.get("who"), "depth": one.body.get("depth")} for one in events if one.kind == LEFT)
+    return [one for one in told if one["who"] and one["depth"] in (IDENTITY, CONTRIBUTIONS)]
+
+
+def read(path: Path) -> dict[str, str]:
+    """Return how far each withdrew by their mark, of no file nobody; raise DataError for a damaged one."""
+    found: dict[str, str] = {}
+    if not path.is_file():
+        return found
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            who, depth = str(row["who"]), str(row["depth"])
+        except (ValueError, LookupError, TypeError):
+            hint = "Take it from a copy of the folder, or from the newest release."
+            raise DataError("is no line of a list of withdrawals.", path=path, row=number, hint=hint) from None
+        if found.get(who) != CONTRIBUTIONS:
+            found[who] = depth
+    return found
+
+
+def known(*files: Path) -> dict[str, str]:
+    """Return every withdrawal known here (in the file beside the database, and in the log) or in ``files``."""
+    found = [{one["who"]: one["depth"]} for one in lines(Event.objects.filter(kind=LEFT))]
+    deepest: dict[str, str] = {}
+    for part in (*found, *map(read, (settings.KAPWA_HOME / NAME, *files))):
+        deepest |= {who: depth for who, depth in part.items() if deepest.get(who) != CONTRIBUTIONS}
+    return deepest
+
+
+def keep(*files: Path) -> None:
+    """Write the file beside the database: what is known, and what ``files`` tell."""
+    if rows := sorted(known(*files).items()):
+        with replacing(settings.KAPWA_HOME / NAME) as temporary:
+            text = "".join(json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
+            temporary.write_text(text, encoding="utf-8")
+
+
+def undone(project: Project, withdrawn: Mapping[str, str]) -> Iterator[tuple[Membership, str]]:
+    """Give the members who withdrew and are here as if they had not, with how far they had."""
+    for member in Membership.objects.filter(project=project):
+        depth = withdrawn.get(mark(member.author), "")
+        words = depth == CONTRIBUTIONS and Event.objects.filter(project=project, actor=member.author).exists()
+        if words or (depth and (member.left is None or member.person is not None)):
+            yield member, depth
+
+
+def redo(project: Project, withdrawn: Mapping[str, str]) -> int:
+    """Withdraw for everybody who had, in a project that came from an older copy; return for how many."""
+    found = list(undone(project, withdrawn))
+    for member, depth in found:
+        if depth == CONTRIBUTIONS:
+            erase_author(project, member.author)
+            project.refresh_from_db()
+        record(project, LEFT, {"depth": depth, "who": mark(member.author)}, actor="")  # so that releases tell it, too
+        member.left = member.left or timezone.now()
+        forget(member)
+    if found:
+        TracesDue.objects.create()
+    return len(found)

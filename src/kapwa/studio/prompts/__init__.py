@@ -1,0 +1,1 @@
+"""Prompts across cultures (EECC): concepts, identities and templates that people agree to."""

@@ -1,0 +1,85 @@
+"""What happens to prompts across cultures (EECC): concepts, identities and templates are added, revised, agreed to.
+
+The three go the same way, but that a concept is used at once, and a template or identity when two people other than
+its author agree to it. A text knows the one that it was made of, so that it goes with it at an erasure.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from kapwa.studio.core.kinds import RefusedError, common, kind
+from kapwa.studio.core.tables import APPROVED, PROPOSED, Event
+from kapwa.studio.prompts.tables import PromptPart
+from kapwa.studio.questions.events import NEEDED
+
+CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
+# The column of the form that names each.
+NAMES = {CONCEPT: "concept", IDENTITY: "identity", TEMPLATE: "name"}
+PLURALS = {CONCEPT: "concepts", IDENTITY: "identities", TEMPLATE: "templates"}
+ROLES = tuple(PLURALS)
+
+
+def _part(event: Event) -> PromptPart:
+    role = event.kind.partition(".")[0]
+    found = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
+    if found is None:
+        raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
+    return found
+
+
+def _write(part: PromptPart, event: Event, *, live: bool) -> None:
+    """Set the text; who agreed to the one before did not agree to this one."""
+    fields = event.body["fields"]
+    others = PromptPart.objects.filter(project_id=event.project_id, role=part.role, retired=False).exclude(id=part.id)
+    part.name = fields[NAMES[part.role]]
+    same = [one for one in others.filter(name=part.name) if one.fields.get("topic") == fields.get("topic")]
+    if live and same:
+        message = _("There is “%(text)s” already.") % {"text": part.name}
+        raise RefusedError(message, hint=_("Change that one, or choose another name."))
+    part.fields, part.text_event, part.author, part.agreed = fields, str(event.uuid), event.actor, []
+    part.authors = list(dict.fromkeys([*part.authors, event.actor]))
+    part.state = APPROVED if part.role == CONCEPT else PROPOSED
+    part.save()
+
+
+def added(event: Event, *, live: bool) -> None:
+    """Body: ``fields``, the columns of a row of the perturbation form."""
+    _write(PromptPart(**common(event), role=event.kind.partition(".")[0]), event, live=live)
+
+
+def revised(event: Event, *, live: bool) -> None:
+    """Body: ``fields``, and ``base``, the event of the text that was seen."""
+    part = _part(event)
+    if live and event.body["base"] != part.text_event:
+        raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+    if live and event.body["fields"] == part.fields:
+        raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
+    _write(part, event, live=live)
+
+
+def agreed(event: Event, *, live: bool) -> None:
+    """Body: ``text``, the event of the text that was seen."""
+    part = _part(event)
+    if event.body["text"] != part.text_event:
+        raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
+    if event.actor == part.author or (live and event.actor in part.authors):
+        raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
+    part.agreed = [*(one for one in part.agreed if one != event.actor), event.actor]
+    part.state = APPROVED if len(part.agreed) >= NEEDED else PROPOSED
+    part.save()
+
+
+def retired(event: Event, *, live: bool) -> None:
+    """Nothing new is made of it; releases that have it keep it."""
+    part = _part(event)
+    part.retired = True
+    part.save()
+
+
+for _role in ROLES:
+    kind(f"{_role}.added")(added)
+    kind(f"{_role}.revised")(revised)
+    kind(f"{_role}.retired", stays=True)(retired)
+for _role in (IDENTITY, TEMPLATE):
+    kind(f"{_role}.agreed")(agreed)

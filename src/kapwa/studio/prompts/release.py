@@ -1,0 +1,65 @@
+"""Releases of prompts across cultures (EECC): templates, concepts and identities in the perturbation form."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext_noop
+
+from kapwa.datasets.withdrawn import withdrawn_hash
+from kapwa.studio.core.release import Items, Published, ReleaseForm, public_salt
+from kapwa.studio.core.tables import APPROVED, Event, Release
+from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS
+from kapwa.studio.prompts.tables import PromptPart
+
+_OWN = ("notes", "source")  # the writers' own; never released
+
+
+class PromptRelease(ReleaseForm):
+    """Parts of prompts that are in use; of each the event that its text came by, and the hash of its name."""
+
+    about = "Prompts that ask for the same texts for different people: {culture}."
+    remedy = gettext_noop("Write some, and let others agree to them.")
+    mechanism = "Kapwa Studio: lists of concepts, identities and templates."
+    collected = "Written in Kapwa Studio; two others agreed to each template and identity."
+    files = tuple(f"{plural}.jsonl" for plural in PLURALS.values())
+    model = PromptPart
+    describing: ClassVar[frozenset[str]] = frozenset()
+
+    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+        """Return the text of each part; the hash says that it was withdrawn when its name is erased."""
+        salt, found = public_salt(self.project), {}
+        for one in PromptPart.objects.filter(project=self.project, retired=False):
+            if not unwilling or set(unwilling).isdisjoint(one.authors):
+                if one.state == APPROVED:  # "concept/salt" is how a list of withdrawn items names a row
+                    found[one.id] = [one.text_event, withdrawn_hash(salt, f"{one.role}/{one.name}")]
+                elif self.last is not None and one.id in self.last.items:
+                    found[one.id] = self.last.items[one.id]
+        return found
+
+    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+        """Return a row for each part; concepts may be private, templates and identities are in every part."""
+        events = Event.objects.filter(uuid__in=[text for text, _hash in items.values()], erased=False)
+        texts = {str(one.uuid): one.body["fields"] for one in events}
+        parts = [one for one in PromptPart.objects.filter(id__in=list(items)) if items[one.id][0] in texts]
+        found = []
+        for role, file in zip(PLURALS, self.files, strict=True):
+            mine = [(one.id, items[one.id][0]) for one in parts if one.role == role]
+            # Every row has the same columns, as tables have.
+            names = dict.fromkeys(name for _, text in mine for name in texts[text] if name not in _OWN)
+            for pk, text in mine:
+                row = {facts["attribute"] if n == IDENTITY else n: texts[text].get(n, "") for n in names}
+                found.append(Published(pk, pk, text, pk if role == CONCEPT else "", {file: [row]}))
+        return found
+
+    def facts(self, items: Items) -> dict[str, Any]:
+        """Return what identities are, which names their column."""
+        return {"attribute": self.project.attribute}
+
+    def withdrawn(self, release: Release) -> set[str]:
+        """Return the hashes of names that earlier releases had, whose text is erased, and that this one has not."""
+        befores = Release.objects.filter(project=self.project, seq__lt=release.seq)
+        texts = {text: digest for before in befores for text, digest in before.items.values()}
+        erased = Event.objects.filter(uuid__in=list(texts), erased=True).values_list("uuid", flat=True)
+        return {texts[str(uuid)] for uuid in erased} - {digest for _text, digest in release.items.values()}

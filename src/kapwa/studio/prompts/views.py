@@ -1,0 +1,221 @@
+"""Prompts across cultures (EECC): concepts, identities and templates, agreement to them, and how every prompt reads."""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.gate import TABLES, brought
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.log import record, writing
+from kapwa.studio.core.roles import AGREERS, WORDERS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import APPROVED
+from kapwa.studio.core.views.common import act, own_number, show
+from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
+from kapwa.studio.prompts.events import CONCEPT, IDENTITY, ROLES, TEMPLATE
+from kapwa.studio.prompts.tables import PromptPart
+
+MOST_PASTED, SHOWN, CAUSES = 500, 50, 40
+TITLES = {CONCEPT: gettext_lazy("Concepts"), IDENTITY: gettext_lazy("Identities"), TEMPLATE: gettext_lazy("Templates")}
+_COLUMNS = {
+    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as prompts write it"))),
+    IDENTITY: (
+        ("identity", gettext_lazy("Identity, as prompts write it")),
+        ("country", gettext_lazy("Country it belongs to, where its name does not say")),
+        ("article", gettext_lazy("“a” or “an”, where the rule by sound is wrong")),
+    ),
+    TEMPLATE: (
+        ("name", gettext_lazy("Name")),
+        ("language", gettext_lazy("Language")),
+        ("template", gettext_lazy("Prompt")),
+    ),
+}
+
+
+def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+    """Show how many concepts, identities and templates there are, and how many of them wait for the visitor."""
+    kinds = waiting_prompts(visit)
+    waits = bool(work) or any(mine for *_rest, mine in kinds)
+    return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
+
+
+@page("prompts/", read=AGREERS)
+def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show how every prompt reads, those with something to look at first, and where it comes from."""
+    wanted = request.GET.get("template", "")
+    parts = list(_parts(visit))
+    found = checked_prompts(visit.project, (one for one in parts if one.role != TEMPLATE or wanted in ("", one.id)))
+    faulty = [one for one in found if one.faults]
+    every = causes(faulty)
+    return show(
+        request,
+        visit,
+        "prompts",
+        titles=TITLES,
+        shown=Paginator([*faulty, *(one for one in found if not one.faults)], SHOWN).get_page(request.GET.get("page")),
+        faulty=len(faulty),
+        causes=every[:CAUSES],
+        more_causes=len(every[CAUSES:]),
+        templates=[one for one in parts if one.role == TEMPLATE],
+        wanted=wanted,
+    )
+
+
+def _parts(visit: Visit) -> Any:
+    return PromptPart.objects.filter(project=visit.project, retired=False)
+
+
+def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
+    """Return those of ``parts`` that wait for the visitor's agreement."""
+    own = visit.member.author
+    return [one for one in parts if one.state != APPROVED and own not in (*one.authors, *one.agreed)]
+
+
+def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
+    """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
+    rows = []
+    for role in ROLES:
+        found = list(_parts(visit).filter(role=role))
+        used = sum(one.state == APPROVED for one in found)
+        rows.append((role, TITLES[role], len(found), used, len(_open(visit, found)) if visit.may(AGREERS) else 0))
+    return rows
+
+
+def _role(role: str) -> str:
+    if role not in ROLES:
+        raise Http404
+    return role
+
+
+@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS, alone=False)
+def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
+    """List the concepts, identities or templates; add one that is typed, or all of a table that is pasted or sent."""
+    wrong = _add(request, visit, _role(role)) if request.method == "POST" else []
+    if request.method == "POST" and not wrong:
+        return redirect("prompt_parts", project=visit.project.slug, role=role)
+    parts = list(_parts(visit).filter(role=_role(role)))
+    return show(
+        request,
+        visit,
+        "prompt_parts",
+        400 if wrong else 200,
+        role=role,
+        title=TITLES[role],
+        titles=TITLES,
+        parts=parts,
+        open=_open(visit, parts),
+        fields=_form_fields(visit, role, request.POST),
+        header=",".join(visit.project.attribute if name == IDENTITY else name for name, _label in _COLUMNS[role]),
+        wrong=wrong,
+        pasted=request.POST.get("pasted", ""),
+        words=visit.may(WORDERS),
+    )
+
+
+def _form_fields(visit: Visit, role: str, values: Any) -> list[tuple[str, Any, str, str]]:
+    """Return (name, label, language, value) of each field of a part's form."""
+    columns: list[tuple[str, Any, str]] = [(name, label, "") for name, label in _COLUMNS[role]]
+    if role != TEMPLATE:
+        asked = [f"text_{tag}" for tag in (*visit.project.languages, "en") if tag != visit.project.language]
+        for name in dict.fromkeys([*asked, *(name for name in values if name.startswith("text_"))]):
+            columns.append((name, language(name[5:]).name, name[5:]))
+    return [(name, label, tag, values.get(name, "")) for name, label, tag in columns]
+
+
+def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]) -> Table:
+    """Return what was typed as a table of one row; what the form has no place for, such as notes, stays."""
+    names = [name for name, *_rest in _form_fields(visit, role, before or request.POST)]
+    cells = {**before, **{name: request.POST.get(name, "") for name in names}}
+    return Table(Path(role), tuple(cells), [Record(1, cells)], [])
+
+
+def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
+    """Return what was typed, pasted or sent as a table."""
+    sent, pasted = request.FILES.get("file"), request.POST.get("pasted", "")
+    if not sent and not pasted.strip():
+        return _typed(request, visit, role, {})
+    name = (sent.name or "") if sent else "table.csv"
+    with brought(sent or pasted.encode(), TABLES, name=name) as file:
+        return read_records(file)
+
+
+def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
+    """Record each row that was given, or nothing where a row is wrong; then return what is."""
+    table = _given(request, visit, role)  # nobody waits while it is read
+    with writing(), transaction.atomic():
+        return _add_rows(request, visit, role, table)
+
+
+def _add_rows(request: HttpRequest, visit: Visit, role: str, table: Table) -> list[DataError]:
+    rows, wrong = read_table(role, table, visit.project)
+    if len(rows) > MOST_PASTED:
+        message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
+        raise UsageError(message, hint=_("Give fewer at once."))
+    form = own_number(request) or uuids.uuid4()
+    with transaction.atomic():
+        for row, fields in rows:
+            own = uuids.uuid5(form, str(row))
+            try:
+                record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=own)
+            except RefusedError as error:
+                wrong.append(DataError(error.summary, row=row, hint=error.hint))
+        transaction.set_rollback(bool(wrong))
+    return sorted(wrong, key=lambda one: one.row or 0)
+
+
+def _part(visit: Visit, role: str, part: str) -> PromptPart:
+    found: PromptPart = get_object_or_404(_parts(visit), role=role, id=part)
+    return found
+
+
+@page("prompts/<slug:role>/agree/", write=AGREERS)
+def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
+    """Agree to those that are ticked, as they were seen."""
+    if role not in (IDENTITY, TEMPLATE):  # a concept is used at once
+        raise Http404
+    form = own_number(request) or uuids.uuid4()
+    for ticked in request.POST.getlist("agree"):
+        subject, _sep, text = ticked.partition(":")
+        found = _part(visit, role, subject)
+        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, found.fields))):
+            raise UsageError(f"The template {found.name!r} {wrong[0]}", hint=_("Change it first."))
+        own = uuids.uuid5(form, ticked)
+        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=own, subject=subject)
+    return redirect("prompt_parts", project=visit.project.slug, role=role)
+
+
+@page("prompts/<slug:role>/<str:part>/", read=AGREERS, write=WORDERS)
+def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
+    """Show one concept, identity or template, and change it."""
+    found = _part(visit, role, part)
+    if request.method == "POST":
+        rows, wrong = read_table(role, _typed(request, visit, role, found.fields), visit.project)
+        if wrong:
+            raise UsageError(f"{wrong[0].column}: {wrong[0].message}", hint=wrong[0].hint)
+        body = {"fields": rows[0][1], "base": request.POST.get("base", "")}
+        act(request, visit, f"{role}.revised", body, subject=found.id)
+        return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
+    fields = _form_fields(visit, role, found.fields)
+    words = visit.may(WORDERS)
+    return show(request, visit, "prompt_part", role=role, part=found, title=TITLES[role], fields=fields, words=words)
+
+
+@page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)
+def retire_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
+    """Take a concept, identity or template out of use."""
+    act(request, visit, f"{_role(role)}.retired", {}, subject=part[:36])
+    return redirect("prompt_parts", project=visit.project.slug, role=role)

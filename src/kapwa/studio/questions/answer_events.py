@@ -1,0 +1,99 @@
+"""What happens to answers (BLEnD): they are given, and people decide which of them mean the same.
+
+Votes never change by a decision: who gave two answers that were merged is one person in their group, and counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Count
+from django.utils.translation import gettext as _
+
+from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.tables import Event
+from kapwa.studio.core.text import key_of
+from kapwa.studio.questions.tables import Answer, Decision, Question, Wording
+
+
+@kind("answer.given", remarks=("depends",))
+def answer_given(event: Event, *, live: bool) -> None:
+    """The subject is a question.
+
+    Body: ``language``, ``question_revision`` and ``wording_revision`` (that were seen), ``outcome``, ``texts``,
+    ``depends``.
+    """
+    own = {"question": event.subject, "language": event.body["language"], "author": event.actor}
+    Answer.objects.filter(**own).delete()
+    Answer.objects.create(**common(event) | event.body | own)
+    if not _recount(event):  # an erasure may have taken the wording, and not the question
+        found_or_refused(Question, event, _("This question is not there any more."))
+
+
+def _wording(event: Event) -> str:
+    return f"{event.subject}:{event.body['language']}"
+
+
+def _recount(event: Event) -> bool:
+    """Note whose answers count for the question as it is asked now: those to it, and those that somebody confirmed.
+
+    Returns whether it is worded in the language of the answers.
+    """
+    wording, language = Wording.objects.filter(id=_wording(event)), event.body["language"]
+    row = wording.values_list("counted", "question__revision", "revision").first()
+    if row is None:
+        return False
+    counted, *now = row
+    if event.kind != "answer.given" or not counted:
+        confirmed = Decision.objects.filter(wording=_wording(event), kind="answers.confirmed")
+        counted = [now, *(seen for one in confirmed if one.body["now"] == now for seen in one.body["seen"])]
+    given = Answer.objects.filter(question=event.subject, language=language).order_by()
+    rows = given.values_list("question_revision", "wording_revision").annotate(Count("pk"))
+    wording.update(counted=counted, people=sum(n for *seen, n in rows if seen in counted))
+    return True
+
+
+def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
+    """Of translations, those of answers that somebody else gave."""
+    answers = [one for one in left if one.kind == "answer.given" and one.subject == event.subject]
+    keys = {key_of(event.project, text) for answer in answers for text in answer.body["texts"]}
+    return {**event.body, "english": {key: text for key, text in event.body["english"].items() if key in keys}}
+
+
+@kind("answers.merged", stays=True)
+@kind("answers.split", stays=True)
+@kind("answers.named", stays=True)
+@kind("answers.translated", left=_english_left)
+@kind("answers.confirmed", stays=True)
+def answers_decided(event: Event, *, live: bool) -> None:
+    """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
+
+    ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
+    in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
+    """
+    own = {"wording": _wording(event), "kind": event.kind, "author": event.actor, "body": event.body}
+    Decision.objects.create(**common(event), **own)
+    _recount(event)
+
+
+@kind("answers.undone", stays=True)
+def answers_undone(event: Event, *, live: bool) -> None:
+    """The subject is a question. Body: ``language``, ``decision``: as if this one had never been made."""
+    gone, _tables = Decision.objects.filter(wording=_wording(event), id=event.body["decision"]).delete()
+    if not gone:
+        raise RefusedError(_("This decision is not there any more."), hint=_("Open the page again."))
+    _recount(event)
+
+
+@kind("work.brought", stays=True)
+def work_brought(event: Event, *, live: bool) -> None:
+    """Somebody brought a file. Body: ``new``: how many answers before this in the log came of it, as their people's."""
+
+
+@kind("record.conflicting", remarks=("remark", "depends"))
+def conflicting(event: Event, *, live: bool) -> None:
+    """Keep what came under the number of another record; the first stands, so the current tables stay.
+
+    Body: that of the desk's own event, with ``desk`` and the ``uuid`` that was taken.
+    """

@@ -1,0 +1,122 @@
+"""The desk at which people answer everyday questions in their language; see :mod:`kapwa.studio.core.desks`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from kapwa.languages.fallback import language_for
+from kapwa.studio.core.assigning import Done, assign, waiting
+from kapwa.studio.core.desks import DESKS, Field, FieldError, Option, Shown, Task, Work
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.roles import ANSWERER
+from kapwa.studio.core.tables import Membership, Project
+from kapwa.studio.questions.events import PROMPT, askable, was_agreed
+from kapwa.studio.questions.tables import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
+
+LONGEST = 200  # characters of one answer: a few words, not a text
+LONGEST_DEPENDS = 1000
+# What parts answers in the answer form, in the scripts that have a sign of their own for it.
+_PARTING = re.compile("[;；؛\n]")
+_SEEN = re.compile(r"(.+):(\d{1,9})\.(\d{1,9})")
+
+
+class AnsweringDesk:
+    """Questions as they are worded in the member's languages, each to so many people as the project says."""
+
+    name = "answers"
+    kind = "answer.given"
+    roles = frozenset({ANSWERER})
+
+    def title(self) -> str:
+        """Return what the interface calls the work."""
+        return _("Answer questions about everyday life")
+
+    def offered(self, project: Project) -> bool:
+        """Whether the project collects answers."""
+        return form_of(project).answered
+
+    def draw(self, member: Membership, count: int) -> Work:
+        """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
+        given = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
+        found = Wording.objects.select_related("question").in_bulk(given.subjects)
+        return Work([self._task(member.project, found[one]) for one in given.subjects], given.left)
+
+    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+        """Return a question as it was shown; its text is that of now where it has changed since."""
+        match = _SEEN.fullmatch(seen)
+        found = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
+        wording = found.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
+        if match is None or wording is None:
+            return None
+        known = 1 <= int(match[2]) <= wording.question.revision and was_agreed(wording, int(match[3]))
+        return self._task(member.project, wording, seen) if known else None
+
+    def left(self, member: Membership) -> int:
+        """Return how many questions wait for the member, now or once others have caught up."""
+        return waiting(member, self.name, _done(member), target=member.project.people_each)
+
+    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the event's body; raise FieldError for an answer that holds several."""
+        language, question, wording = _SEEN.fullmatch(task.seen).groups()  # type: ignore[union-attr]
+        own, texts = language_for(language), dict[str, str]()
+        for field in task.fields:
+            if not values[field.name] or field.name == "depends":
+                continue
+            if _PARTING.search(values[field.name]):
+                message = _("%(field)s: a semicolon parts several answers.") % {"field": field.label}
+                raise FieldError(field.name, message, hint=_("Give each answer a field of its own."))
+            text = " ".join(values[field.name].split())
+            texts.setdefault(" ".join(own.tokens(own.fold(text))) or text, text)  # the same but for its spelling
+        return {
+            "language": language,
+            "question_revision": int(question),
+            "wording_revision": int(wording),
+            "outcome": values["button"],
+            "texts": list(texts.values()),
+            "depends": values["depends"],
+        }
+
+    def _task(self, project: Project, wording: Wording, seen: str = "") -> Task:
+        written = {"kind": "text", "language": wording.language}
+        own = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
+        another = _("Another answer, if there is one")
+        fields = (
+            Field("answer_1", _("Your answer"), required=True, **own),
+            *(Field(f"answer_{place}", another, **own) for place in range(2, project.answers_each + 1)),
+            Field("depends", _("If it depends on something: on what?"), longest=LONGEST_DEPENDS, **written),
+        )
+        buttons = (
+            Option(ANSWERED, _("Send my answer")),
+            Option(UNKNOWN, _("I don't know")),
+            Option(NOT_APPLICABLE, _("Not applicable here")),
+            Option(NO_ANSWER, _("There is no typical answer")),
+        )
+        shown = (Shown(_("Question"), wording.text, wording.language),)
+        seen = seen or f"{wording.language}:{wording.question.revision}.{wording.revision}"
+        return Task(self.name, wording.question_id, seen, shown, fields, buttons, lease=wording.id)
+
+
+DESKS[AnsweringDesk.name] = AnsweringDesk()
+
+
+def _done(member: Membership) -> Done:
+    """How many people answered each question that the member may be asked, as it is asked now; and which they did.
+
+    They are asked in the languages they chose; else in the first in which anything is asked: that of their pages comes
+    before the project's own, and this before its others.
+    """
+    project = member.project
+    languages = [tag for tag in project.languages if tag in member.languages]
+    if not languages:
+        likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
+        languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
+    asked = askable(project, *languages).values_list("id", "counted", "people", named=True)
+    given = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
+    rows = given.values_list("question", "language", "question_revision", "wording_revision")
+    seen = {f"{question}:{language}": revisions for question, language, *revisions in rows}
+    return Done({one.id: one.people for one in asked}, {one.id for one in asked if seen.get(one.id) in one.counted})

@@ -1,0 +1,151 @@
+"""What happens to everyday questions (BLEnD): they are written, revised, worded in other languages, and agreed to.
+
+A question's own text is a wording, too: nothing is asked in any language before two people other than its author agree.
+Texts know each other by the events they came by, so that what rests on an erased text goes with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from rapidfuzz import fuzz
+
+from kapwa.people.agreement import has_majority
+from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.tables import APPROVED, OUTDATED, PROPOSED, Event, Project
+from kapwa.studio.questions.tables import Question, Wording
+
+# How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).
+NEEDED = 2
+# The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
+PROMPT = "prompt"
+# Below this share of equal letters a text is another, not a change of the one before.
+_ANOTHER = 50.0
+
+
+def agreed_texts(project: Project, *languages: str) -> QuerySet[Wording]:
+    """Return the wordings in ``languages`` that are agreed to, with their questions, by number; prompts, too.
+
+    A wording is approved while two people other than its author agree to it as it stands, they are two thirds of those
+    who said what they think of it, and the question has not changed since. That of a question's own language is its own
+    text. Questions that were retired are not asked.
+    """
+    found = Wording.objects.filter(project=project, language__in=languages, state=APPROVED, question__retired=False)
+    return found.select_related("question").order_by("question__number")
+
+
+def askable(project: Project, *languages: str) -> QuerySet[Wording]:
+    """Return those of :func:`agreed_texts` that people are asked: no prompts."""
+    return agreed_texts(project, *languages).exclude(question__kind=PROMPT)
+
+
+def was_agreed(wording: Wording, revision: int) -> bool:
+    """Whether a text that people may have been asked is agreed to, or was before another took its place."""
+    if revision == wording.revision and wording.state == APPROVED:
+        return True
+    question, tag = wording.question, wording.language
+    log = Event.objects.filter(project_id=wording.project_id)
+    judged = log.filter(kind="wording.agreed", subject=question.id, body__language=tag)
+    people = Counter(text for text, _who in set(judged.values_list("body__wording", "actor")))
+    texts = log.filter(uuid__in=[text for text, count in people.items() if count >= NEEDED])
+    return any(
+        revision == (1 if one.kind == "question.written" else one.body["number"] + (one.kind == "question.revised"))
+        for one in texts
+    )
+
+
+def _question(event: Event, *, live: bool) -> Question:
+    found = found_or_refused(Question, event, _("This question is not there any more."))
+    if live and found.retired and event.kind != "question.retired":
+        raise RefusedError(_("This question is retired."), hint=_("A writer can take it back into use."))
+    return found
+
+
+def _word(event: Event, question: Question, **own: Any) -> None:
+    """Set how the question is asked in a language; what people thought of the text before counts no more."""
+    before = question.wordings.filter(language=own["language"]).first()
+    kept = before.authors if before and fuzz.ratio(before.text, own["text"]) >= _ANOTHER else ()
+    authors = list(dict.fromkeys([*kept, event.actor]))
+    own |= common(event) | {"id": f"{question.id}:{own['language']}", "question": question, "authors": authors}
+    Wording(**own, text_event=str(event.uuid), author=event.actor).save()
+
+
+@kind("question.written", counted="project")
+def question_written(event: Event, *, live: bool) -> None:
+    """Body: ``text``, ``language``, ``topic``, ``kind`` (of its answers), ``name`` (where it was imported)."""
+    made = Question(**common(event), **event.body, text_event=str(event.uuid), author=event.actor)
+    made.save()
+    _word(event, made, language=made.language, text=made.text, revision=made.revision)
+
+
+@kind("question.revised", counted="subject")
+def question_revised(event: Event, *, live: bool) -> None:
+    """Body: ``base`` (the event of the text that was seen), ``text``, ``topic``, ``kind``.
+
+    A changed text has to be agreed to anew, and its wordings in other languages are outdated. Topic and kind describe.
+    """
+    question, body = _question(event, live=live), event.body
+    if live and body["base"] != question.text_event:
+        raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+    question.topic, question.kind = body["topic"], body["kind"]
+    if body["text"] != question.text:
+        question.text, question.text_event, question.author = body["text"], str(event.uuid), event.actor
+        question.revision = body["number"] + 1
+        question.wordings.update(state=OUTDATED, counted=[], people=0)
+        _word(event, question, language=question.language, text=question.text, revision=question.revision)
+    question.save()
+
+
+@kind("question.retired", stays=True)
+def question_retired(event: Event, *, live: bool) -> None:
+    """Body: ``retired``; False takes the question back into use."""
+    question = _question(event, live=live)
+    question.retired = event.body["retired"]
+    question.save()
+
+
+@kind("wording.proposed", counted="subject", remarks=("note",))
+def wording_proposed(event: Event, *, live: bool) -> None:
+    """The subject is the question. Body: ``language``, ``text``, ``note``, ``source`` and ``base``.
+
+    ``source``: the event of the question's text that was seen; ``base``: that of the wording that was seen, or "".
+    """
+    question, body = _question(event, live=live), event.body
+    before = question.wordings.filter(language=body["language"]).first()
+    if live:
+        if body["language"] == question.language:
+            raise RefusedError(_("This is the question's own language."), hint=_("Change the question itself."))
+        if body["source"] != question.text_event or body["base"] != (before.text_event if before else ""):
+            raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+        if before is not None and before.state != OUTDATED and body["text"] == before.text:
+            raise RefusedError(_("The text is the same as before."), hint=_("Change something, or agree to it."))
+    own = {name: body[name] for name in ("language", "text", "note")}
+    _word(event, question, **own, revision=body["number"])
+
+
+@kind("wording.agreed")
+@kind("wording.refused", remarks=("reason",))
+def wording_judged(event: Event, *, live: bool) -> None:
+    """The subject is the question. Body: ``language``, ``wording`` (the event of the text that was seen).
+
+    A refusal has a ``reason``, too. People may change their mind: the last word counts.
+    """
+    question, body = _question(event, live=live), event.body
+    wording = question.wordings.filter(language=body["language"]).first()
+    if wording is None or wording.text_event != body["wording"]:
+        raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
+    agrees = event.kind == "wording.agreed"
+    # Who wrote a text before somebody changed a letter of it may say no to the change.
+    if event.actor == wording.author or (live and agrees and event.actor in wording.authors):
+        raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
+    if wording.state == OUTDATED:
+        raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
+    for name, theirs in (("agreed", agrees), ("refused", not agrees)):
+        others = [one for one in getattr(wording, name) if one != event.actor]
+        setattr(wording, name, [*others, event.actor] if theirs else others)
+    yes, no = len(wording.agreed), len(wording.refused)
+    wording.state = APPROVED if yes >= NEEDED and has_majority(yes, yes + no) else PROPOSED
+    wording.save()

@@ -1,0 +1,167 @@
+"""Releases of everyday questions (BLEnD): agreed texts, and the answers of people who agreed to their publication.
+
+An item is a question in one language. It names texts by the events they came by, and answers by keys, so that what is
+erased is gone from releases, too, and that each comes out the same as often as it is written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from django.utils.translation import gettext_noop
+
+from kapwa.languages.codes import name_of
+from kapwa.studio.core.consent import unwilling_authors
+from kapwa.studio.core.release import Items, Published, ReleaseForm, item_id
+from kapwa.studio.core.tables import Event
+from kapwa.studio.core.text import key_of
+from kapwa.studio.questions.events import PROMPT, agreed_texts, askable
+from kapwa.studio.questions.merging import Merged, merged_answers
+from kapwa.studio.questions.tables import Question, Wording
+from kapwa.suites.blend.data import PROMPT_FILE
+
+# Every question of the form has a topic; the name of one goes with who added it.
+NO_TOPIC = "other"
+_DESCRIBED = ("question.written", "question.revised")
+
+
+class EverydayRelease(ReleaseForm):
+    """Questions that people agreed to and answered; a question leaves its release while its text is agreed to anew."""
+
+    about = "Questions about everyday life in the culture {culture}, with the answers of people there."
+    remedy = gettext_noop(
+        "Let people agree to questions, to their English text, too, if you have one, and answer them."
+    )
+    mechanism = "Kapwa Studio: a question is asked when two people other than its author agree to its wording."
+    collected = "Written in Kapwa Studio; two others agreed to each wording. People of the community answered."
+    files = ("questions.jsonl", "answers.jsonl")
+    model = Question
+
+    @cached_property
+    def _events(self) -> dict[str, Event]:
+        """The events that texts came by, in order; but for answers, which many people give in the same words."""
+        kinds = (*_DESCRIBED, "wording.proposed", "answers.translated")
+        found = Event.objects.filter(project=self.project, kind__in=kinds, erased=False).order_by("seq")
+        return {str(one.uuid): one for one in found}
+
+    @cached_property
+    def _questions(self) -> dict[str, Question]:
+        return {one.id: one for one in Question.objects.filter(project=self.project).order_by("number")}
+
+    @property
+    def _tags(self) -> set[str]:
+        return {*self.project.languages, *(one.language for one in self._questions.values())}
+
+    def _barred(self, unwilling: Collection[str]) -> set[str]:
+        """Return the events of texts that are, or came of, words of the authors ``unwilling``."""
+        found: set[str] = set()
+        for pk, one in self._events.items():
+            if one.actor in unwilling or {one.body.get("base"), one.body.get("source")} & found:
+                found.add(pk)
+        return found
+
+    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+        """Return the events of the texts of each question in a language, and its groups of answers with their votes.
+
+        English goes with a release where questions are written in it, or the project asks for it.
+        """
+        barred, asked = self._barred(unwilling), askable(self.project, *self._tags)
+        about = {one.subject or pk: pk for pk, one in self._events.items() if one.kind in _DESCRIBED}
+        used = [one.language for one in self._questions.values() if one.kind != PROMPT and not one.retired]
+        wanted = any(map(_is_english, [*self.project.languages, *used]))
+        english = {one.question_id: one.text_event for one in asked if wanted and _is_english(one.language)}
+        found = {}
+        for merged in merged_answers(self.project, asked, unwilling):
+            pk = merged.wording.question_id
+            own = {"about": about[pk], "wording": merged.wording.text_event, "english": english.get(pk, "")}
+            if merged.counted and (own["english"] or not wanted) and barred.isdisjoint(own.values()):
+                found[merged.wording.id] = own | _answers(merged, barred)
+        return found
+
+    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+        """Return the row of each question in a language with those of its answers, and how models are asked."""
+        said: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        for event in Event.objects.filter(project=self.project, kind="answer.given", erased=False):
+            for text in event.body["texts"]:
+                said[event.subject, event.body["language"]][key_of(self.project, text)] = text
+        pairs = [(pk, tag) for pk, _, tag in (item.partition(":") for item in items) if pk in self._questions]
+        found = []
+        for pk, tag in sorted(pairs, key=lambda pair: (self._questions[pair[0]].number, pair)):
+            revision, culture = items[f"{pk}:{tag}"], self._culture(tag)
+            name = self._questions[pk].name or item_id(self.project, self._questions[pk].number)
+            try:
+                row, answers = self._rows(revision, said[pk, tag])
+            except KeyError:
+                continue  # a word of it was withdrawn
+            questions = [{"id": name, "culture": culture, "language": tag, **row}]
+            tables = {self.files[0]: questions, self.files[1]: [{"id": name, "culture": culture} | a for a in answers]}
+            found.append(Published(f"{pk}:{tag}", f"{culture}/{name}", revision["wording"], name, tables))
+        return [*found, *self._prompts(facts["prompts"], {tag for _pk, tag in pairs})]
+
+    def _rows(self, own: Mapping[str, Any], said: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return what the rows of a question and of its answers say; raise KeyError where a word was withdrawn."""
+        about = self._events[own["about"]].body
+        row = {"topic": about["topic"] or NO_TOPIC, "local": self._events[own["wording"]].body["text"]}
+        if own["english"]:
+            row["english"] = self._events[own["english"]].body["text"]
+        answers = []
+        for group in own["groups"]:
+            local = [said[key] for key in group["keys"]]
+            # Not in the order of that table, which databases and archives may change.
+            known = [(key, group["english"][key]) for key in group["keys"] if key in group["english"]]
+            texts = [self._events[event].body["english"][key] for key, event in known]
+            english = dict.fromkeys(part.strip() for text in texts for part in text.split(";"))
+            answers.append({"votes": group["votes"], "local": local, "english": list(filter(None, english))})
+        return {**row, "kind": about["kind"], "annotators": own["people"], **own["idks"]}, answers
+
+    def _prompts(self, prompts: Mapping[str, Mapping[str, str]], tags: Collection[str]) -> Iterator[Published]:
+        """Yield how models are asked in each language; every part of a release has that."""
+        english = next((texts for tag, texts in prompts.items() if _is_english(tag)), {})
+        for tag in sorted(tags):
+            local, culture = prompts.get(tag, {}), self._culture(tag)
+            for pk in self._questions if english or local else ():
+                events = [self._events.get(texts.get(pk, "")) for texts in (english, local)]
+                words = [event.body["text"] if event else "" for event in events]
+                if (name := self._questions[pk].name) and any(words):
+                    row = {"id": name, "english": words[0], "local": words[1], "culture": culture}
+                    revision = local.get(pk) or english[pk]
+                    yield Published("", f"{culture}/{name}", revision, "", {PROMPT_FILE: [row]})
+
+    def _culture(self, tag: str) -> str:
+        """Return whose answers are in a language: the form gives people of another language a culture of their own."""
+        return self.culture if tag == self.project.language else f"{self.culture} ({name_of(tag)})"
+
+    def authors(self, items: Items) -> set[str]:
+        """Return who worded the questions, and whose answers count."""
+        texts = {one[name] for one in items.values() for name in ("english", "wording")} - {""}
+        merged = merged_answers(self.project, Wording.objects.filter(id__in=list(items)))
+        return {self._events[text].actor for text in texts} | {said.author for one in merged for said in one.counted}
+
+    def facts(self, items: Items) -> dict[str, Any]:
+        """Return, by language and id, the texts of agreed prompts."""
+        barred = self._barred(unwilling_authors(self.project))
+        prompts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for one in agreed_texts(self.project, *self._tags).filter(question__kind=PROMPT):
+            if one.text_event not in barred:
+                prompts[one.language][one.question_id] = one.text_event
+        return {"prompts": prompts}
+
+
+def _is_english(tag: str) -> bool:
+    return tag.partition("-")[0] == "en"
+
+
+def _answers(merged: Merged, barred: Collection[str]) -> dict[str, Any]:
+    """Return votes and keys of the groups, what put them into English, and how many gave no answer."""
+    said: dict[str, str] = {}
+    for one in merged.decisions:
+        if one.kind == "answers.translated" and one.id not in barred:
+            said |= {key: one.id if text else "" for key, text in one.body["english"].items()}
+    groups = [
+        {"votes": one.votes, "keys": list(one.texts), "english": {key: said[key] for key in one.texts if said.get(key)}}
+        for one in merged.groups
+    ]
+    return {"groups": groups, "idks": merged.idks, "people": len(merged.counted)}

@@ -1,0 +1,109 @@
+"""Which groups of answers may mean the same: suggestions for whoever merges, never applied by themselves.
+
+They come from what Kapwa knows of the language: its spelling, its cutting into words, its lemmas and stems, as replies
+of models are matched with them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Sequence
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+from kapwa.languages.fallback import language_for
+from kapwa.languages.folding import unaccented
+from kapwa.languages.words import words
+from kapwa.metrics.matching import Matcher
+from kapwa.studio.questions.merging import Group
+
+# Why groups may be one, the surest first. Letters from which one, and from which two, may differ; in a shorter word
+# one letter makes another word.
+REASONS = SPELLING, ENGLISH, FORMS, NEAR = "spelling", "english", "forms", "near"
+_ONE, _TWO = 4, 9
+_Words = list[frozenset[str]]
+
+
+class Suggestion(NamedTuple):
+    """Groups that may be one, and why: the same but for spelling, in English, but for their forms, or letters."""
+
+    reason: str
+    groups: list[Group]
+
+
+class _Signs(NamedTuple):
+    """What the answers of a group are compared by, for each of REASONS."""
+
+    spellings: set[str]
+    english: set[str]
+    said: list[_Words]
+    letters: list[str]
+
+
+def suggestions(groups: Sequence[Group], language: str, moved: Collection[str] = ()) -> list[Suggestion]:
+    """Return which of ``groups`` may mean the same, the surest first; each pair for its surest reason.
+
+    What is the same in spelling, or in English, is suggested all together, the rest in pairs. The answers ``moved`` out
+    of a group by a person are not suggested again.
+    """
+    open_ = [(group, _signs(group, language)) for group in groups if group.texts.keys().isdisjoint(moved)]
+    found: dict[tuple[str, ...], Suggestion] = {}
+    joined: set[tuple[str, str]] = set()
+    for (one, signs), (other, others) in combinations(open_, 2):
+        reason = _reason(signs, others)
+        if not reason or (reason, one.key) in joined:
+            continue
+        together = reason in (SPELLING, ENGLISH)
+        if together:
+            joined.add((reason, other.key))
+        card = (reason, one.key, "" if together else other.key)
+        found.setdefault(card, Suggestion(reason, [one])).groups.append(other)
+    return sorted(found.values(), key=lambda suggestion: REASONS.index(suggestion.reason))
+
+
+@cache
+def _matcher(language: str) -> Matcher:
+    return Matcher(language_for(language))
+
+
+def _signs(group: Group, language: str) -> _Signs:
+    matcher = _matcher(language)
+    prepared = [matcher.prepare(text) for text in group.texts.values()]
+    ignored = matcher.language.folded_function_words
+    said = []
+    for one in prepared:
+        # Articles and the like do not count, but where nothing else is said.
+        full = [keys for token, keys in zip(one.tokens, one.keys, strict=True) if token not in ignored]
+        said.append(full or list(one.keys))
+    return _Signs(
+        # Letters and digits in the language's spelling, without case, accents, spaces and punctuation.
+        {unaccented(one.solid) for one in prepared if one.solid},
+        {" ".join(words(text)) for text in group.english if words(text)},
+        said,
+        # Korean syllables are taken apart into their letters.
+        [unicodedata.normalize("NFD", one.solid) for one in prepared if not one.has_digit],
+    )
+
+
+def _reason(one: _Signs, other: _Signs) -> str:
+    if not one.spellings.isdisjoint(other.spellings):
+        return SPELLING
+    if not one.english.isdisjoint(other.english):
+        return ENGLISH
+    if any(a and b and _within(a, b) and _within(b, a) for a in one.said for b in other.said):
+        return FORMS
+    return NEAR if any(_near(a, b) for a in one.letters for b in other.letters) else ""
+
+
+def _within(some: _Words, others: _Words) -> bool:
+    """Whether each word has its like among the others, whatever their forms and order: a key that both have."""
+    return all(any(not keys.isdisjoint(other) for other in others) for keys in some)
+
+
+def _near(one: str, other: str) -> bool:
+    shorter = min(len(one), len(other))
+    most = (shorter >= _ONE) + (shorter >= _TWO)
+    return bool(most) and Levenshtein.distance(one, other, score_cutoff=most) <= most

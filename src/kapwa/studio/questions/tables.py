@@ -1,0 +1,85 @@
+"""The current tables of everyday questions (BLEnD): questions, wordings, answers, and decisions on answers."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from kapwa.studio.core.tables import ID, PROPOSED, Current
+from kapwa.suites.blend.questions import IDK_KEYS
+
+# How somebody finished: with answers, or without any for one of the answer form's reasons.
+ANSWERED = "answered"
+
+
+UNKNOWN, NO_ANSWER, NOT_APPLICABLE = IDK_KEYS
+
+
+class Question(Current):
+    """A question about everyday life as it is now. ``revision`` grows with its text; wordings of older ones are old.
+
+    ``text_event``: the event that its text came by; ``name``: its id in the table that it was imported from, else "".
+    """
+
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=200, blank=True)
+    topic = models.CharField(max_length=200, blank=True)
+    kind = models.CharField(max_length=16, default="text")
+    text = models.TextField()
+    language = models.CharField(max_length=80)
+    revision = models.PositiveIntegerField(default=1)
+    text_event = models.CharField(max_length=ID, blank=True)
+    author = models.CharField(max_length=16, blank=True)
+    retired = models.BooleanField(default=False)
+
+
+class Wording(Current):
+    """A question as it is asked in one language, its own included; its id is ``QUESTION:LANGUAGE``.
+
+    ``revision``: a number that no other wording of the question in the language has or had; ``agreed`` and ``refused``:
+    who of the other people thinks what of it; ``authors``: everybody whose words may be in it. Only an approved one is
+    asked or released. ``counted``:
+    the revisions of question and wording to which answers count for it as it is now, ``people`` of them.
+    """
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="wordings")
+    language = models.CharField(max_length=80)
+    text = models.TextField()
+    note = models.TextField(blank=True)
+    revision = models.PositiveIntegerField(default=1)
+    text_event = models.CharField(max_length=ID, blank=True)
+    state = models.CharField(max_length=16, default=PROPOSED, db_index=True)
+    author = models.CharField(max_length=16, blank=True)
+    authors = models.JSONField(default=list)
+    agreed = models.JSONField(default=list)
+    refused = models.JSONField(default=list)
+    counted = models.JSONField(default=list)
+    people = models.PositiveIntegerField(default=0)
+
+
+class Answer(Current):
+    """What one person answered to one question in one language; their last answer is the one there is.
+
+    ``outcome``: ANSWERED, or one of IDK_KEYS and no ``texts``. ``depends``: what it depends on, in their words.
+    ``question_revision`` and ``wording_revision``: of what they were shown.
+    """
+
+    question = models.CharField(max_length=ID, db_index=True)
+    language = models.CharField(max_length=80)
+    question_revision = models.PositiveIntegerField()
+    wording_revision = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=16)
+    texts = models.JSONField(default=list)
+    depends = models.TextField(blank=True)
+    author = models.CharField(max_length=16, blank=True, db_index=True)
+
+
+class Decision(Current):
+    """What somebody decided on the answers to a wording, ``QUESTION:LANGUAGE``, and did not undo: an event of ``kind``.
+
+    It names answers by keys, never by their words, so that these can be erased.
+    """
+
+    wording = models.CharField(max_length=80, db_index=True)
+    kind = models.CharField(max_length=40)
+    author = models.CharField(max_length=16, blank=True)
+    body = models.JSONField(default=dict)

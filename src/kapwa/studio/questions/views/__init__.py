@@ -1,0 +1,1 @@
+"""The pages of everyday questions, by what people do there."""

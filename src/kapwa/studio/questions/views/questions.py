@@ -1,0 +1,277 @@
+"""Everyday questions (BLEnD): written, taken in from tables, agreed to, and worded in other languages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.gate import QUESTIONS, brought
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import Language, checked_tag, language
+from kapwa.studio.core.log import record
+from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release, Topic
+from kapwa.studio.core.text import pieces, tidy, tidy_line
+from kapwa.studio.core.views.common import act, show
+from kapwa.studio.questions.events import NEEDED, PROMPT, askable
+from kapwa.studio.questions.importing import Taken, import_questions
+from kapwa.studio.questions.tables import Question, Wording
+
+# BLEnD's own; a project's topics take their place.
+TOPICS = ("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life")
+KIND_NAMES = {
+    "text": gettext_lazy("words"),
+    "number": gettext_lazy("a number"),
+    "date": gettext_lazy("a date (MM/DD)"),
+    "time": gettext_lazy("a time (HH:MM)"),
+    PROMPT: gettext_lazy("none: it says how a model is asked"),
+}
+_MOST = 300  # questions made of one text at once
+_SLOT = re.compile(r"\{[^{}]*\}")
+
+
+def languages_of(project: Project) -> list[Language]:
+    """Return the languages that the project's questions are written or worded in."""
+    written = Question.objects.filter(project=project).order_by("number").values_list("language", flat=True)
+    return [language(tag) for tag in dict.fromkeys([*project.languages, *written])]
+
+
+def texts_in(project: Project, tag: str) -> QuerySet[Question]:
+    """Return the questions and prompts in use that are to be agreed to in a language, by number.
+
+    In a language of the project all are; in another, such as English for prompts, those that are written in it.
+    """
+    used = Question.objects.filter(project=project, retired=False).order_by("number")
+    return used if tag in project.languages else used.filter(language=tag)
+
+
+def checked_text(text: str, kind: str) -> str:
+    """Return what was typed as a question's text; raise UsageError where it is none."""
+    clean = tidy(text, 1000)
+    if not clean:
+        raise UsageError(_("Nothing is written."), hint=_("Write the text, then save."))
+    if kind == PROMPT and clean.count("{q}") != 1:
+        raise UsageError(_("A prompt says once where the question goes: {q}."), hint=_("Write {q} there, as it is."))
+    return clean
+
+
+@page("questions/", read=QUESTION_READERS)
+def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List the questions by topic, with the state of each in every language; and how many are wanted of a topic."""
+    topics: defaultdict[str, list[Any]] = defaultdict(list)
+    written: Counter[str] = Counter()
+    agreed: Counter[str] = Counter()
+    tags = languages_of(visit.project)
+    for one in Question.objects.filter(project=visit.project).order_by("number").prefetch_related("wordings"):
+        states = {word.language: word.state for word in one.wordings.all()}
+        group = _("How a model is asked") if one.kind == PROMPT else one.topic
+        topics[group].append((one, [(tag, states.get(tag.tag)) for tag in tags]))
+        if one.kind != PROMPT and not one.retired:
+            written[one.topic] += 1
+            agreed[one.topic] += states[one.language] == APPROVED
+    wanted = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
+    rows = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
+    return show(request, visit, "questions", topics=dict(topics), coverage=rows)
+
+
+@page("questions/new/", read=WRITERS, write=WRITERS)
+def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
+    if request.method != "POST":
+        return _desk(request, visit)
+    body = {**_typed(request), "language": checked_tag(request.POST.get("language", "")), "name": ""}
+    texts, parts = [body["text"]], _SLOT.split(body["text"])
+    fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
+    if fillings:
+        if len(parts) != 2 or len(fillings) > _MOST:
+            message = _("A template has one place to fill, such as {thing}, and at most %(most)s lines for it.")
+            raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
+        texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
+    written = Question.objects.filter(project=visit.project, language=body["language"], text__in=texts)
+    if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
+        message = _("There is “%(text)s” already.") % {"text": texts[0]}
+        raise UsageError(message, hint=_("Go back: what you typed is still there."))
+    for text in dict.fromkeys(texts):  # in their order, each once
+        if text in fresh:
+            record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
+    return redirect("questions", project=visit.project.slug)
+
+
+def _typed(request: HttpRequest) -> dict[str, str]:
+    """Return the text, topic and kind that were typed; raise UsageError where one is none."""
+    kind, topic = request.POST.get("kind", ""), tidy_line(request.POST.get("topic", ""), 200)
+    if kind not in KIND_NAMES:
+        raise UsageError(_("It is not said what kind of answer the question asks for."), hint=_("Choose one."))
+    if not topic and kind != PROMPT:
+        raise UsageError(_("A question needs a topic."), hint=_("Choose one; others are added on the page of topics."))
+    return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
+
+
+def _desk(request: HttpRequest, visit: Visit, question: Question | None = None) -> HttpResponse:
+    named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
+    shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
+    topics = dict.fromkeys(filter(None, [question and question.topic, *(named or TOPICS)]))
+    return show(request, visit, "question_desk", **shown, topics=topics)
+
+
+@page("questions/<int:number>/edit/", read=WRITERS, write=WRITERS)
+def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Change a question; a changed text is agreed to anew, and so are its wordings."""
+    found = get_object_or_404(Question, project=visit.project, number=number)
+    if request.method != "POST":
+        return _desk(request, visit, found)
+    body = {**_typed(request), "base": request.POST.get("base", "")[:36]}
+    act(request, visit, "question.revised", body, subject=found.id, parent=found.seq)
+    return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
+
+
+@page("questions/<int:number>/retire/", write=WRITERS)
+def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Take a question out of use, or back into it."""
+    found = get_object_or_404(Question, project=visit.project, number=number)
+    act(request, visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=found.id)
+    return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
+
+
+@page("questions/import/", read=WRITERS, write=WRITERS, alone=False)
+def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
+    if request.method != "POST":
+        return show(request, visit, "question_import")
+    file = request.FILES.get("table")
+    if file is None:
+        known = ", ".join(QUESTIONS)
+        raise UsageError(_("No table was sent."), hint=_("Choose a file of one of these kinds: %s.") % known)
+    try:
+        with brought(file, QUESTIONS, name=file.name or "") as path:
+            taken = import_questions(visit.project, path)
+    except DataError as error:
+        taken = Taken(problems=[error])
+    return show(request, visit, "question_import", 400 if taken.problems else 200, taken=taken)
+
+
+def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
+    """Return the questions that wait for the visitor in a language, with their wordings in it, by number."""
+    found = []
+    for one in texts_in(visit.project, tag).prefetch_related("wordings"):
+        words = {word.language: word for word in one.wordings.all()}
+        if _waits(visit, words.get(tag), words[one.language]):
+            found.append((one, words.get(tag)))
+    return found
+
+
+def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
+    """Whether the visitor can word a question whose own text is agreed to, agree, or see who said no to their words."""
+    if word is None or word.state == OUTDATED:
+        return source.state == APPROVED and visit.may(TRANSLATORS)
+    if word.state == APPROVED or not visit.may(AGREEING):
+        return False
+    own = visit.member.author
+    return bool(word.refused) if word.author == own else own not in (*word.authors, *word.agreed, *word.refused)
+
+
+def progress(visit: Visit) -> list[dict[str, Any]]:
+    """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered."""
+    project, rows = visit.project, []
+    for one in languages_of(project):
+        due = texts_in(project, one.tag)
+        states = Counter(due.filter(wordings__language=one.tag).values_list("wordings__state", flat=True))
+        row = {"language": one, "due": due.count(), "states": states, "waiting": len(waiting_in(visit, one.tag))}
+        asked = askable(project, one.tag).filter(language__in=project.languages)
+        answered = {"asked": asked.count(), "full": asked.filter(people__gte=project.people_each).count()}
+        rows.append(row | answered | {"missing": row["due"] - states.total()})
+    return rows
+
+
+def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+    """Show how far a project is: questions, wordings and answers by language, and releases."""
+    rows = progress(visit)
+    steps = {
+        "work": work,
+        "written": Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count(),
+        "languages": rows,
+        "waits": any(row["waiting"] for row in rows),
+        "releases": Release.objects.filter(project=visit.project).count(),
+        "reads": visit.may(QUESTION_READERS),
+    }
+    return show(request, visit, "home_everyday", **steps)
+
+
+@page("translate/", read=QUESTION_READERS)
+def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List the languages of the project, with the states of the wordings and what waits for the visitor."""
+    return show(request, visit, "translate", rows=progress(visit), needed=NEEDED)
+
+
+@page("translate/<str:tag>/", read=QUESTION_READERS)
+def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
+    """Show what waits for the visitor in a language: each source beside its wording."""
+    own = _language(visit, tag)
+    return show(request, visit, "translate_into", own=own, waiting=waiting_in(visit, own.tag))
+
+
+def _language(visit: Visit, tag: str) -> Language:
+    for one in languages_of(visit.project):
+        if one.tag == tag:
+            return one
+    raise Http404
+
+
+@page("translate/<str:tag>/<int:number>/", read=QUESTION_READERS, write=AGREEING)
+def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpResponse:
+    """Show a question and its wording in a language side by side; propose another, agree, or say why not."""
+    own, found = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
+    if request.method == "POST":
+        kind, body = _said(request, visit, found)
+        act(request, visit, kind, body | {"language": own.tag}, subject=found.id, parent=found.seq)
+        return redirect("translate_into", project=visit.project.slug, tag=own.tag)
+    words = {one.language: one for one in found.wordings.all()}
+    word, since = words.get(own.tag), None
+    if word and word.state == OUTDATED:  # what the question has become since it was worded
+        seen = Event.objects.get(uuid=word.text_event).body["source"]
+        since = pieces(Event.objects.get(uuid=seen).body["text"], found.text)
+    shown = {"question": found, "word": word, "own": own, "source": words[found.language], "since": since}
+    shown |= {"history": history(found, own.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
+    shown |= {"kind": KIND_NAMES[found.kind]}
+    return show(request, visit, "wording", **shown)
+
+
+def _said(request: HttpRequest, visit: Visit, question: Question) -> tuple[str, dict[str, str]]:
+    """Return the event's kind and body of a proposal, an agreement or a refusal."""
+    action, post = request.POST.get("action"), request.POST
+    if action == "propose":
+        if not visit.may(TRANSLATORS):
+            raise RefusedError(_("Translators propose wordings."), hint=_("Say why not, and what you would say."))
+        body = {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
+        return "wording.proposed", body | {name: post.get(name, "")[:36] for name in ("source", "base")}
+    body = {"wording": post.get("wording", "")[:36]}
+    if action == "agree":
+        return "wording.agreed", body
+    reason = tidy(post.get("reason", ""))
+    if not reason:
+        raise UsageError(_("It is not said why."), hint=_("Write what is wrong with the text, or a better one."))
+    return "wording.refused", body | {"reason": reason}
+
+
+def history(question: Question, tag: str) -> list[tuple[Event, list[tuple[str, str]]]]:
+    """Return the log of a question in a language, newest first: its texts, with what each changed, and opinions."""
+    kinds = {"question.written", "question.revised"} if tag == question.language else {"wording.proposed"}
+    events = Event.objects.filter(Q(uuid=question.id) | Q(subject=question.id), project=question.project_id)
+    found, before = [], ""
+    for one in events.filter(kind__in=kinds | {"wording.agreed", "wording.refused"}, erased=False).order_by("seq"):
+        if one.body.get("language", tag) == tag:
+            text = one.body.get("text", "")
+            found.append((one, pieces(before or text, text) if text else []))
+            before = text or before
+    return found[::-1]

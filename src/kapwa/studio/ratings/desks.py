@@ -1,0 +1,158 @@
+"""The desks at which people judge: ratings by a suite's criteria, comparisons in pairs, and the human baseline.
+
+What is drawn for them comes by :mod:`kapwa.studio.ratings.drawing`. Nothing here tells which model wrote a text, nor
+which option is the best: whoever judges sends back places, and the studio knows what stood there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.db.models import Count, Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from kapwa.datasets.sheets import shuffled
+from kapwa.studio.core.assigning import Done, assign, waiting
+from kapwa.studio.core.desks import DESKS, Field, Option, Shown, Task, Work
+from kapwa.studio.core.roles import RATER, VALIDATOR
+from kapwa.studio.core.tables import Membership, Project
+from kapwa.studio.core.text import key_of
+from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED
+from kapwa.studio.ratings.events import mark_of
+from kapwa.studio.ratings.tables import Drawn, TaskSet
+from kapwa.studio.situations.fields import prompts
+from kapwa.studio.situations.tables import Revision, Situation, Vote
+from kapwa.suites.base import rating_suite
+
+_TITLES = {
+    "criteria": gettext_noop("Rate answers"),
+    "errors": gettext_noop("Say what is wrong with answers"),
+    "adaptation": gettext_noop("Rate how texts fit their readers"),
+    PAIRS: gettext_noop("Compare two texts"),
+    BASELINE: gettext_noop("Choose what people here would do"),
+}
+_SHOWN = {
+    "prompt": gettext_noop("What was asked"),
+    "question": gettext_noop("The question"),
+    "question_en": gettext_noop("The question in English"),
+    "people_said": gettext_noop("What people answered, and how many of them"),
+}
+
+
+class RatingDesk:
+    """The desk of one kind of tasks; ``name`` is the kind."""
+
+    kind = "text.judged"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.roles = frozenset({VALIDATOR if name == BASELINE else RATER})
+
+    def title(self) -> str:
+        """Return what the interface calls the work."""
+        return _(_TITLES[self.name])
+
+    def offered(self, project: Project) -> bool:
+        """Whether anything was ever drawn for this desk."""
+        return TaskSet.objects.filter(project=project, kind=self.name).exists()
+
+    def draw(self, member: Membership, count: int) -> Work:
+        """Return what most people are still to judge, and lease it."""
+        given = assign(member, self.name, partial(self._done, member), target=0, count=count)
+        rows = Drawn.objects.in_bulk(given.subjects)
+        return Work([self._task(member, rows[subject]) for subject in given.subjects], given.left)
+
+    def left(self, member: Membership) -> int:
+        """Return how many things wait for the member, over all sets."""
+        return waiting(member, self.name, self._done(member), target=0)
+
+    def find(self, member: Membership, subject: str, seen: str) -> Task | None:
+        """Return a task in the order in which it stood before the member, also where they did it before."""
+        drawn = Drawn.objects.filter(id=subject, project=member.project, set__kind=self.name).first()
+        task = self._task(member, drawn) if drawn is not None and self._may(member, [drawn]) else None
+        return task if task is not None and task.seen == seen else None
+
+    def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was said, by the identity of the texts and not by their places."""
+        drawn = Drawn.objects.get(id=task.subject)
+        order = _order(member, drawn)
+        if self.name in RATED:
+            told = {name: value for name, value in values.items() if name not in ("button", "remark")}
+            said = {code: value if value in ("yes", "no") else "" for code, value in told.items()}
+        else:
+            place = values["chosen"]
+            said = {"chosen": order[int(place) - 1] if place.isdecimal() else place}
+        shown = {"seen": task.seen, "order": order, "situation": drawn.situation}
+        return {**shown, "values": said, "remark": values["remark"]}
+
+    def _done(self, member: Membership) -> Done:
+        """How many people are still to judge each thing, as a number below 0, and which the member did."""
+        drawn = Drawn.objects.filter(project=member.project, set__kind=self.name).select_related("set")
+        own = drawn.filter(judgements__author=member.author).values_list("id", flat=True)
+        rows = self._may(member, drawn.annotate(judged=Count("judgements")))
+        return Done({row.id: row.judged - row.set.raters for row in rows}, set(own))
+
+    def _may(self, member: Membership, rows: Sequence[Drawn]) -> Sequence[Drawn]:
+        """Leave out, for validators, what changed since, and the words of situations they wrote or voted on anywhere.
+
+        Who voted on a situation saw its best response when the votes were revealed.
+        """
+        if self.name != BASELINE:
+            return rows
+        authors = list(Membership.objects.filter(person=member.person_id).values_list("author", flat=True))
+        known = [table.objects.filter(author__in=authors).values("situation") for table in (Revision, Vote)]
+        theirs = Revision.objects.filter(Q(situation__in=known[0]) | Q(situation__in=known[1]))
+        words = {text for fields in theirs.values_list("fields", flat=True) for text in prompts(fields).values()}
+        return unchanged(member.project, [row for row in rows if row.shown[0][1] not in words])
+
+    def _task(self, member: Membership, drawn: Drawn) -> Task:
+        language = drawn.item["language"]
+        shown = [Shown(_(_SHOWN[name]), text, tag) for name, text, tag in drawn.shown if text]
+        texts = [drawn.texts[place] for place in _order(member, drawn)]
+        names = [_("The answer to rate")]
+        if self.name in RATED:
+            fields = _criteria(RATED[self.name])
+        elif self.name == PAIRS:
+            names = [_("Text A"), _("Text B")]
+            ties = [Option("tie", _("Both are equally good")), Option("bad", _("Both are bad"))]
+            fields = [_choice(_("Which text is better for people of your culture?"), [*_places(names), *ties])]
+        else:
+            asked = _("Which of these is closest to what most people of your culture would say or do?")
+            names, fields = [], [_choice(asked, _places(texts, language))]
+        shown += [Shown(name, text, language) for name, text in zip(names, texts, strict=False)]
+        remark = Field("remark", _("Anything you want to tell us (optional)"), "long", language=member.project.language)
+        buttons = (Option("save", _("Save, and go on")), Option("cannot", _("I cannot judge this")))
+        seen = key_of(member.project, f"{member.author}/{drawn.id}")  # names the order, and tells nothing of it
+        return Task(self.name, drawn.id, seen, tuple(shown), (*fields, remark), buttons)
+
+
+def _order(member: Membership, drawn: Drawn) -> list[int]:
+    """Return the order of the texts for a person, which follows from a secret: nobody can guess what stands where."""
+    return shuffled([str(place) for place in range(len(drawn.texts))], member.project.salt, member.author, drawn.id)
+
+
+def unchanged(project: Project, rows: Sequence[Drawn]) -> list[Drawn]:
+    """Return the rows without situations that read otherwise now than when they were drawn."""
+    now = Situation.objects.in_bulk([row.situation for row in rows if row.situation])
+    marks = {"": ""} | {pk: mark_of(project, one.fields) for pk, one in now.items()}
+    return [row for row in rows if marks.get(row.situation) == row.mark]
+
+
+def _places(texts: Sequence[str], language: str = "") -> list[Option]:
+    return [Option(str(place), text, language) for place, text in enumerate(texts, start=1)]
+
+
+def _choice(label: str, options: Sequence[Option], name: str = "chosen") -> Field:
+    return Field(name, label, "choice", tuple(options), required=True, only_with=("save",))
+
+
+def _criteria(suite: str) -> list[Field]:
+    """Return the questions of a suite's criteria; "I cannot tell" leaves one out, as an empty cell of a sheet does."""
+    options = (Option("yes", _("Yes")), Option("no", _("No")), Option("unsure", _("I cannot tell")))
+    return [_choice(f"{_(one.name)}: {_(one.question)}", options, one.code) for one in rating_suite(suite).criteria]
+
+
+DESKS |= {name: RatingDesk(name) for name in _TITLES}

@@ -1,0 +1,140 @@
+"""Draw texts of Kapwa's runs, or situations, for people to judge: a random draw, recorded with its seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from kapwa.analysis.corpus.sources import compares_texts, texts_of
+from kapwa.api import open_run
+from kapwa.errors import UsageError, nearest
+from kapwa.loading import load_task
+from kapwa.people.forms import check_options, one_culture, one_variant, options_of
+from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, ModelAnswer, names_model, spread
+from kapwa.records import Item
+from kapwa.runs.answers import answers_of, items_of
+from kapwa.runs.directory import Run
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.log import hold, record, writing
+from kapwa.studio.core.tables import Project
+from kapwa.studio.ratings.events import drawn_item, mark_of
+from kapwa.studio.ratings.tables import Drawn, TaskSet
+from kapwa.studio.situations.events import ACCEPTED, FROZEN
+from kapwa.studio.situations.fields import as_item
+from kapwa.studio.situations.tables import Situation
+
+# What people do with texts, and by which suite's criteria they rate.
+BASELINE, PAIRS = "baseline", "pairs"
+RATED = {"criteria": "kalahi", "errors": "blend", "adaptation": "eecc"}
+SAMPLE = 60
+
+# What can be drawn: items, each with what the event keeps of it.
+_Found = list[tuple[Item, dict[str, Any]]]
+
+
+def checked_kind(kind: str) -> str:
+    """Return ``kind``; raise UsageError where there is no such kind of tasks."""
+    if kind not in (known := (*RATED, PAIRS, BASELINE)):
+        raise UsageError(f"There is no kind of tasks {kind!r}.", hint=nearest(kind, known))
+    return kind
+
+
+def draw(
+    project: Project, kind: str, *sources: str | Path, sample: int = 0, seed: int = 1, raters: int = 3, **chosen: Any
+) -> TaskSet:
+    """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
+
+    ``sources``: the folder of a run, for pairs of two; for the baseline data of items with options, or nothing for the
+    project's accepted situations. ``sample``: 60 without it, for the baseline all. ``chosen``: the ``variant`` of the
+    items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
+    sources that do not fit the kind, and for too few texts.
+    """
+    runs = [open_run(path) for path in sources if kind != BASELINE]
+    suites, tasks = ([run.manifest[name] for run in runs] for name in ("suite", "task"))
+    checked_kind(kind)
+    fits = {PAIRS: len(tasks) == 2 and tasks[0] == tasks[1], BASELINE: len(sources) < 2}
+    if not fits.get(kind, suites == [RATED.get(kind)]):
+        hint = "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task."
+        raise UsageError(f"--kind {kind} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
+    if kind == BASELINE:
+        found = _options(project, *sources, **chosen) if sources else _situations(project)
+        for item, _row in found:
+            check_options(item)
+    else:
+        found = _answers(kind, runs, **chosen)
+    told = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in runs]
+    with writing(), transaction.atomic():
+        hold(project)
+        texts = _left(project, kind, told, found, seed)
+        wanted = sample or (len(texts) if kind == BASELINE else SAMPLE)
+        if not 0 < wanted <= len(texts):
+            message = f"There are {len(texts)} to draw from, besides {len(found) - len(texts)} that were drawn before."
+            raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
+        body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": told, "texts": texts[:wanted]}
+        event = record(project, "tasks.drawn", body, actor="")
+    return TaskSet.objects.get(id=str(event.uuid))
+
+
+def naming(made: TaskSet) -> int:
+    """Return how many of a set's things hold a text that names the model that wrote it, so that raters can tell."""
+    labels = [run["label"] for run in made.runs]
+    rows = Drawn.objects.filter(set=made.id).values_list("texts", flat=True)
+    return sum(any(map(names_model, labels, texts)) for texts in rows)
+
+
+def _left(project: Project, kind: str, runs: Sequence[Any], found: _Found, seed: int) -> list[dict[str, Any]]:
+    """Return what no earlier set of the kind holds of the same runs, in a random order that spreads over clusters."""
+    sets = [one.id for one in TaskSet.objects.filter(project=project, kind=kind) if one.runs == runs]
+    before = {(one.item["id"], one.item["variant"], one.mark) for one in Drawn.objects.filter(set__in=sets)}
+    rows = {(item.id, item.variant): row for item, row in found}
+    order = spread([ModelAnswer(item, "", "") for item, _ in found], len(found), seed)
+    names = [(one.item.id, one.item.variant) for one in order]
+    return [rows[name] for name in names if (*name, rows[name].get("mark", "")) not in before]
+
+
+def _situations(project: Project) -> _Found:
+    """Return the project's accepted situations, by what identifies them: their words stay in the revisions alone."""
+    found = []
+    for one in Situation.objects.filter(project=project, state__in=(ACCEPTED, FROZEN)):
+        row = {"situation": one.id, "revision": one.revision, "mark": mark_of(project, one.fields)}
+        row["culture"] = project.culture
+        found.append((as_item(one.fields, one.id, one.cluster, project.culture), row))
+    return found
+
+
+def _options(project: Project, data: str | Path, **chosen: Any) -> _Found:
+    items = load_task(form_of(project).options_task, data=str(data), **chosen).items()
+    return [(item, drawn_item(item, options_of(item))) for item in one_variant(one_culture(items))]
+
+
+def _answers(kind: str, runs: Sequence[Run], **chosen: Any) -> _Found:
+    """Return the items that every run answered when asked the very same, with the answers, and what raters read."""
+    layout = ERRORS if kind == "errors" else RATINGS
+    names = [column.name for column in layout.columns]
+    # What people answered is in their language, also where the model was asked in English.
+    tags = {"question_en": "en", "people_said": ""}
+    items = [one_culture(items_of([run], **chosen)) for run in runs]
+    texts = [_texts(run, own, only_wrong=kind == "errors") for run, own in zip(runs, items, strict=True)]
+    found = []
+    for item in items[0]:
+        asked = (item.id, item.variant, item.fields["prompt"])
+        if all(asked in said for said in texts):
+            row = drawn_item(item, [said[asked] for said in texts])
+            told = dict(zip(layout.shown(item), names, strict=True))  # a question asked in English stands once
+            row["shown"] = [[name, text, tags.get(name, item.language)] for text, name in told.items() if text]
+            found.append((item, row))
+    return found
+
+
+def _texts(run: Run, items: Sequence[Item], *, only_wrong: bool) -> dict[tuple[str, str, str], str]:
+    """Return what a run answered, by item, variant and prompt; suites that compare texts keep it in the journal."""
+    if compares_texts(run.manifest["suite"]):
+        told = [(item.id, item.variant, said.text) for item, asked, said in texts_of(run) if asked.sample == 0]
+    else:
+        told = answers_of([run], items, only_wrong=only_wrong).select("item_id", "variant", "text").rows()
+    said = {(item, variant): text.strip() or EMPTY_ANSWER for item, variant, text in told if text is not None}
+    names = [(item.id, item.variant, item.fields["prompt"]) for item in items]
+    return {name: said[name[:2]] for name in names if name[:2] in said}

@@ -1,0 +1,133 @@
+"""What people judged: how far each draw has come, figures, and the tables that Kapwa's commands read.
+
+People stand in the tables under names made of a secret (``r3f9c2a``): the same in every table of a project, and no help
+to anybody who looks for a person. The figures are computed from the tables, by what reads them elsewhere.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, F
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from kapwa.errors import KapwaError, UsageError
+from kapwa.people.choices import human_baseline
+from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE
+from kapwa.people.rating_forms import RATING_KEY
+from kapwa.records import Item
+from kapwa.report.people import choice_block, people_blocks
+from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.release import item_id
+from kapwa.studio.core.roles import COORDINATORS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Project
+from kapwa.studio.core.text import key_of
+from kapwa.studio.core.views.common import as_file, show
+from kapwa.studio.ratings.desks import unchanged
+from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind
+from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
+from kapwa.studio.situations.release import first_number
+from kapwa.studio.situations.tables import Situation
+from kapwa.suites.base import rating_suite
+from kapwa.tables_io import csv_bytes
+
+_PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
+
+
+def result_table(project: Project, kind: str) -> bytes:
+    """Return what people said of one kind as a CSV table; raise UsageError where nobody judged anything.
+
+    Situations that changed since they were drawn are left out: nobody judged them as they are.
+    """
+    drawn = _drawn(project, checked_kind(kind))
+    rows = [_row(project, one, said) for one in drawn for said in one.judgements.all()]
+    if not rows:
+        hint = f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}"
+        raise UsageError(_("Nobody has judged anything of this kind yet."), hint=hint)
+    rows.sort(key=itemgetter("item_id", "rater"))
+    columns: tuple[str, ...] = PAIR_COLUMNS
+    if kind == BASELINE:
+        columns = ("item_id", "rater", "choice", "remark")
+        rows = list({(row["item_id"], row["rater"]): row for row in rows}.values())  # of several draws the last counts
+    elif kind in RATED:
+        codes = [one.code for one in rating_suite(RATED[kind]).criteria]
+        columns = (*RATING_KEY[1:], "rater", "response", *codes, "remark")
+    return csv_bytes(columns, [[row.get(column, "") for column in columns] for row in rows])
+
+
+def _drawn(project: Project, kind: str) -> list[Drawn]:
+    """Return what was drawn, but for situations that changed since; these have the ids and clusters of releases."""
+    found = Drawn.objects.filter(project=project, set__kind=kind).select_related("set").prefetch_related("judgements")
+    rows = unchanged(project, found.order_by("seq", "number"))
+    for row in rows:
+        if row.situation:
+            one = Situation.objects.get(id=row.situation)
+            row.item["id"], row.item["cluster"] = (item_id(project, n) for n in (one.number, first_number(one)))
+    return rows
+
+
+def _row(project: Project, drawn: Drawn, said: Judgement) -> dict[str, Any]:
+    """Return what any table says of a judgement, by column."""
+    code = f"{project.slug}-{drawn.set.number}-R{drawn.number:03d}"
+    row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "response_id": code, "remark": said.remark}
+    row |= {"rater": f"r{key_of(project, f'rater/{said.author}')[:10]}"}
+    labels = [run["label"] for run in drawn.set.runs]
+    if drawn.set.kind in RATED:
+        return row | said.values | {"model": labels[0], "response": drawn.texts[0]}
+    chosen = said.values["chosen"]
+    if drawn.set.kind == BASELINE:
+        return row | {"choice": drawn.texts[chosen] if isinstance(chosen, int) else ""}
+    row |= {"first": labels[0], "second": labels[1]}
+    return row | {"first_shown": _PREFERRED[said.order[0]], "preferred": _PREFERRED[chosen]}
+
+
+def figures(project: Project, kind: str) -> dict[str, Any]:
+    """Return what the people said as a block of a report: title, sentences, tables, notes.
+
+    Raises UsageError and DataError where there is nothing to analyse.
+    """
+    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+        table = Path(place) / f"{kind}.csv"
+        table.write_bytes(result_table(project, kind))
+        if kind != BASELINE:
+            return people_blocks((), (), [table])[0]
+        items = {}
+        for row in _drawn(project, kind):
+            fields = {"prompt": row.shown[0][1], "best": row.texts[0], "irrelevant": tuple(row.texts[1:])}
+            items[row.item["id"]] = Item(**{"suite": "", "category": "", "topic": "", **row.item}, fields=fields)
+        found = human_baseline(table, list(items.values()))
+        return choice_block(found, kind, project.culture, ("item", "items"))
+
+
+@page("results/", read=COORDINATORS)
+def results(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List what was drawn for people, by kind, with how much of it is done."""
+    counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
+    sets: dict[str, list[TaskSet]] = {}
+    for one in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
+        sets.setdefault(one.kind, []).append(one)
+    return show(request, visit, "results", kinds=[(kind, DESKS[kind].title(), found) for kind, found in sets.items()])
+
+
+@page("results/<slug:kind>/", read=COORDINATORS)
+def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
+    """Show what people said of one kind, as the report of a run shows it."""
+    if not TaskSet.objects.filter(project=visit.project, kind=kind).exists():
+        raise Http404
+    try:
+        found, error = figures(visit.project, kind), None
+    except KapwaError as missing:
+        found, error = {}, missing
+    return show(request, visit, "result", kind=kind, title=DESKS[kind].title(), found=found, error=error)
+
+
+@page("results/<slug:kind>/table/", read=COORDINATORS)
+def result_file(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
+    """Give the table of one kind, as ``kapwa studio results`` writes it."""
+    name = f"{visit.project.slug}-{kind}.csv"
+    return as_file(result_table(visit.project, kind), name, "text/csv; charset=utf-8")

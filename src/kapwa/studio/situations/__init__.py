@@ -1,0 +1,1 @@
+"""Situations (Kalahi): elicited, written, reviewed by focus groups, accepted."""

@@ -1,0 +1,195 @@
+"""What happens to situations (Kalahi): one function a kind of event, the same when tables are made anew.
+
+``live`` says that the event happens now, when what it rests on must be as its author saw it; made anew after an
+erasure, an event whose ground is gone raises RefusedError and has no effect.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _n
+
+from kapwa.people.agreement import has_majority
+from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.tables import Event, Project
+from kapwa.studio.situations.checks import check_fields
+from kapwa.studio.situations.fields import Fields, changed, words
+from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
+
+STATES = DRAFT, IN_REVIEW, ACCEPTED, FROZEN = _n("draft"), _n("in review"), _n("accepted"), _n("frozen")
+# The paper's four kinds of change that focus groups ask for (Kalahi, section 3.1).
+REASONS = (_n("reword"), _n("split or combine"), _n("rephrase responses"), _n("add variation"))
+CHOICES = (_n("accept"), _n("change"), _n("reject"))
+
+
+@kind("elicited.answered")
+def elicited_answered(event: Event, *, live: bool) -> None:
+    """Body: ``question``, ``text``, ``language``, ``topic``."""
+    Elicited.objects.create(**common(event), **event.body, author=event.actor)
+
+
+@kind("situation.drafted", counted="project")
+def situation_drafted(event: Event, *, live: bool) -> None:
+    """Body: ``changes`` (fields), of nothing or of the situation ``origin`` as it was at ``base``; ``elicited``."""
+    body, fields, cluster = event.body, {}, str(event.uuid)
+    if body.get("origin"):
+        source = Situation.objects.filter(project_id=event.project_id, id=body["origin"]).first()
+        # The one that was seen, or where an erasure took that, what it came of.
+        earlier = Revision.objects.filter(situation=body["origin"], number__lte=body["base"]).order_by("number").last()
+        if source is None or earlier is None:
+            raise RefusedError(_("The situation that this varies is not there any more."))
+        fields, cluster = earlier.fields, source.cluster
+    elicited = body.get("elicited", "")
+    if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
+        raise RefusedError(_("The answer that this is made of is not there any more."))
+    own = {"number": body["number"], "cluster": cluster, "elicited": elicited}
+    made = Situation(**common(event), **own, author=event.actor, state=DRAFT)
+    _revise(made, event, changed(fields, body["changes"]), 1)
+
+
+def _revise(situation: Situation, event: Event, fields: dict[str, str], number: int) -> None:
+    """Set the fields and keep them as a revision."""
+    situation.fields, situation.revision = fields, number
+    situation.authors = list(dict.fromkeys([*situation.authors, event.actor]))
+    situation.save()
+    row = common(event) | {"id": f"{situation.id}:{number}", "situation": situation.id, "number": number}
+    why = {name: event.body.get(name, "") for name in ("reason", "note")}
+    Revision.objects.create(**row, **why, fields=fields, author=event.actor)
+
+
+@kind("situation.revised", counted="subject", remarks=("note",))
+def situation_revised(event: Event, *, live: bool) -> None:
+    """Body: ``changes``, ``base`` (the revision that was seen), ``reason`` and ``note`` once it was in review."""
+    situation, body = _situation(event), event.body
+    fields = changed(situation.fields, body["changes"])
+    if live and body["base"] != situation.revision:
+        meanwhile = _("Somebody else changed this situation meanwhile.")
+        raise RefusedError(meanwhile, hint=_("Open it again: your text is below."))
+    if live and not body["changes"]:
+        raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
+    if situation.state != DRAFT:
+        if live and body.get("reason") not in REASONS:
+            raise RefusedError(_("A change after the draft needs a reason."))
+        if live:  # it is not sent to review again, so it must be whole now
+            refuse_while_voting(situation)
+            check_whole(fields)
+        _begin_round(situation)
+    _revise(situation, event, fields, body["number"] + 1)
+
+
+def _situation(event: Event) -> Situation:
+    return found_or_refused(Situation, event, _("This situation is not there any more."))
+
+
+def _begin_round(situation: Situation) -> None:
+    situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+
+
+def refuse_while_voting(situation: Situation) -> None:
+    """Raise RefusedError where votes on a situation are hidden."""
+    if situation.state == IN_REVIEW and not situation.revealed:
+        raise RefusedError(_("People are voting on this text."), hint=_("Reveal the votes first, then change it."))
+
+
+def check_whole(fields: Fields) -> None:
+    """Raise RefusedError, naming the fields, where something is missing from a situation."""
+    found = [one for one in check_fields(fields) if one.severity == "error"]
+    errors = [f"{words(one.field)}: {one.message.rstrip('.。።')}" for one in found]
+    if errors:
+        message = _("It is not finished: %(missing)s.") % {"missing": "; ".join(errors)}
+        raise RefusedError(message, hint=_("Finish it at the writing desk."))
+
+
+@kind("situation.submitted", stays=True)
+def situation_submitted(event: Event, *, live: bool) -> None:
+    """A draft goes to review, in a round of its own."""
+    situation = _situation(event)
+    if situation.state != DRAFT:
+        raise RefusedError(_("Only a draft can be sent to review."))
+    if live:
+        check_whole(situation.fields)
+    _begin_round(situation)
+    situation.save()
+
+
+@kind("situation.returned", stays=True)
+def situation_returned(event: Event, *, live: bool) -> None:
+    """From review, or from acceptance, back to a draft."""
+    situation = _situation(event)
+    if situation.state not in (IN_REVIEW, ACCEPTED):
+        raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
+    if live and votes_of(situation):
+        refuse_while_voting(situation)
+    situation.state, situation.revealed = DRAFT, False
+    situation.save()
+
+
+@kind("situation.voted", remarks=("remark",))
+def situation_voted(event: Event, *, live: bool) -> None:
+    """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
+    situation = _situation(event)
+    if event.actor in situation.authors:
+        raise RefusedError(_("You wrote part of this situation."), hint=_("Others review it."))
+    if situation.state != IN_REVIEW or situation.revealed or event.body["round"] != situation.round:
+        raise RefusedError(_("This round of votes is over."), hint=_("Open the situation again."))
+    # Until the reveal a person may change their mind; the last vote counts.
+    Vote.objects.filter(situation=situation.id, round=situation.round, author=event.actor).delete()
+    Vote.objects.create(**common(event), **event.body, situation=situation.id, author=event.actor)
+
+
+@kind("situation.revealed", stays=True)
+def situation_revealed(event: Event, *, live: bool) -> None:
+    """Everybody may now see the votes of this round."""
+    situation = _situation(event)
+    if situation.state != IN_REVIEW or situation.revealed:
+        raise RefusedError(_("There are no hidden votes."))
+    if live and not votes_of(situation):
+        raise RefusedError(_("Nobody has voted yet."))
+    situation.revealed = True
+    situation.save()
+
+
+@kind("situation.discussed", remarks=("text",))
+def situation_discussed(event: Event, *, live: bool) -> None:
+    """Body: ``text``, ``language``, ``dissent``; pages show it as it stands in the log."""
+    situation = _situation(event)
+    if live and situation.state == IN_REVIEW and not situation.revealed:
+        raise RefusedError(_("The discussion begins when the votes are revealed."))
+
+
+@kind("situation.accepted", stays=True)
+def situation_accepted(event: Event, *, live: bool) -> None:
+    """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too."""
+    situation = _situation(event)
+    if situation.state != IN_REVIEW or not situation.revealed:
+        raise RefusedError(_("Votes come first, then their reveal, then acceptance."))
+    votes, quorum = votes_of(situation), event.body["quorum"]
+    yes = sum(vote.choice == "accept" for vote in votes)
+    if yes < quorum or not has_majority(yes, len(votes)):
+        message = _("%(yes)d of %(votes)d votes accept; it takes %(quorum)d and two thirds.")
+        counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
+        raise RefusedError(message % counts, hint=_("Change the situation for a reason, and vote again."))
+    situation.state = ACCEPTED
+    situation.save()
+
+
+def votes_of(situation: Situation) -> list[Vote]:
+    """Return the votes of the situation's present round."""
+    return list(Vote.objects.filter(situation=situation.id, round=situation.round))
+
+
+def unrevealed(project: Project) -> set[str]:
+    """Return the ids of the votes of rounds that were never revealed, and of those changed or uncounted since."""
+    revealed = Event.objects.filter(project=project, kind="situation.revealed").order_by("seq")
+    last = dict(revealed.values_list("subject", "seq"))
+    shown = {vote.id for vote in Vote.objects.filter(project=project) if vote.seq < last.get(vote.situation, 0)}
+    every = Event.objects.filter(project=project, kind="situation.voted").values_list("uuid", flat=True)
+    return set(map(str, every)) - shown
+
+
+@kind("situation.asked", repeats=True)
+def situation_asked(event: Event, *, live: bool) -> None:
+    """Somebody saw what a model answers. Body: ``model``, ``revision``, ``fails``, ``answer``, ``likelihoods``."""
+    situation = _situation(event)
+    situation.model_seen = [*situation.model_seen, event.body]
+    situation.save()

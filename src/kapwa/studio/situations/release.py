@@ -1,0 +1,71 @@
+"""Releases of situations (Kalahi): the accepted ones, as rows of the situation form."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.utils.translation import gettext_noop
+
+from kapwa.studio.core.release import Items, Published, ReleaseForm, item_id
+from kapwa.studio.core.tables import Release
+from kapwa.studio.situations.events import ACCEPTED, FROZEN
+from kapwa.studio.situations.fields import as_row
+from kapwa.studio.situations.tables import Elicited, Revision, Situation
+
+
+class SituationRelease(ReleaseForm):
+    """Situations that people accepted; one that is under review again stays as the last release had it."""
+
+    about = "Everyday situations of the culture {culture}, with responses."
+    remedy = gettext_noop("Review some, and accept them.")
+    mechanism = "Kapwa Studio: a questionnaire, a writing desk, and blind review."
+    collected = "Written and reviewed by members of the community in Kapwa Studio."
+    reviewed = True
+    files = ("situations.jsonl",)
+    model = Situation
+
+    def items(self, unwilling: Collection[str]) -> dict[str, Any]:
+        """Return the revision of each situation; words are also in variations and in what is made of an answer."""
+        told = set(Elicited.objects.filter(project=self.project, author__in=unwilling).values_list("id", flat=True))
+        theirs = Revision.objects.filter(project=self.project, author__in=unwilling).order_by("-number")
+        first = dict(theirs.values_list("situation", "number"))  # of several the last assigned, which is the earliest
+        items: dict[str, Any] = {}
+        clusters = set()
+        for one in Situation.objects.filter(project=self.project).order_by("number"):
+            since = 1 if one.cluster in clusters or one.elicited in told else first.get(one.id)
+            if since is not None:
+                clusters.add(one.cluster)
+            before = self.last.items.get(one.id, 0) if self.last else 0
+            revision = one.revision if one.state in (ACCEPTED, FROZEN) else before
+            if revision and (since is None or revision < since):
+                items[one.id] = revision
+        return items
+
+    def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
+        """Return a row for each situation; a cluster goes by the situation that the others vary."""
+        project = self.project
+        revisions = Revision.objects.in_bulk([f"{pk}:{number}" for pk, number in items.items()])
+        numbers = dict(Situation.objects.filter(project=project).values_list("id", "number"))
+        clusters: set[str] = set()
+        found = []
+        for one in Situation.objects.filter(id__in=list(items)).order_by("number"):
+            revision, own = revisions.get(f"{one.id}:{items[one.id]}"), item_id(project, one.number)
+            if revision is not None:
+                cluster = item_id(project, numbers.get(one.cluster, one.number))
+                row = as_row(revision.fields, own, cluster, culture=self.culture, base=cluster not in clusters)
+                clusters.add(cluster)
+                found.append(Published(one.id, own, items[one.id], cluster, {self.files[0]: [row]}))
+        return found
+
+    def mark_frozen(self, release: Release) -> None:
+        """Set the state of the accepted ones to frozen."""
+        frozen = Situation.objects.filter(project=self.project, id__in=release.items)
+        frozen.update(frozen_in=release.version)
+        frozen.filter(state=ACCEPTED).update(state=FROZEN)
+
+
+def first_number(situation: Situation) -> int:
+    """Return the number of the situation that this one varies, its own where it varies none or that one is gone."""
+    first = Situation.objects.filter(pk=situation.cluster).values_list("number", flat=True).first()
+    return first or situation.number

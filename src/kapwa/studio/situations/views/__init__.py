@@ -1,0 +1,1 @@
+"""The pages of situations, by what people do there."""

@@ -1,0 +1,105 @@
+"""What the project page tells of the whole: coverage with its plot, and how far people agree in votes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_noop
+
+from kapwa.people.agreement import NAMES, agreement_rows
+from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
+from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.security import Visit
+from kapwa.studio.core.tables import Project, Topic
+from kapwa.studio.core.views.common import show
+from kapwa.studio.situations.checks import longest_trick, usual_place
+from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
+from kapwa.studio.situations.tables import Situation, Vote
+from kapwa.suites.kalahi.form import CATEGORIES
+
+_SHOWN = ("percent", "krippendorff-nominal")
+
+
+class Coverage(NamedTuple):
+    """A table of coverage ``by`` "topic" or "category", with parts of SVG: plots, their axis, marks of the legend.
+
+    A row has a name, how many situations are written, how many of them accepted, how many wanted (0: not said), a plot.
+    The drawings hold numbers and names of classes, and no text of anybody.
+    """
+
+    by: str
+    rows: list[tuple[str, int, int, int, str]]
+    axis: str
+    keys: dict[str, str]
+
+
+def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage]:
+    """Return coverage by topic and by category, each with plots drawn as reports draw theirs; [] where nothing is."""
+    found, kept = [], list(situations)
+    targets = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
+    for by, wanted in (("topic", targets), ("category", dict.fromkeys(CATEGORIES, 0) if kept else {})):
+        every = Counter(one.fields.get(by, "") for one in kept)
+        done = Counter(one.fields.get(by, "") for one in kept if one.state not in (DRAFT, IN_REVIEW))
+        counts = [(name, every[name], done[name], wanted.get(name, 0)) for name in sorted({*every, *wanted} - {""})]
+        if not counts:
+            continue
+        # Quarters of the axis are whole numbers.
+        most = 4 * -(-max(max(numbers) for _, *numbers in counts) // 4) or 4
+        lines = [Line(name, zone=n, band=(0, ok), top=aim or None) for name, n, ok, aim in counts]
+        chart = RowChart(by, by, project.slug, "", lines=lines, domain=(0, most), share=False)
+        rows = [(*row, row_svg(chart, line)) for row, line in zip(counts, lines, strict=True)]
+        keys = {gettext_noop("written"): key_svg("zone"), gettext_noop("accepted"): key_svg("band")}
+        if any(aim for *_, aim in counts):
+            keys[gettext_noop("wanted")] = key_svg("top")
+        found.append(Coverage(by, rows, axis_svg(chart), keys))
+    return found
+
+
+def topic_coverage(project: Project) -> list[Coverage]:
+    """Return how many situations are about each topic."""
+    made = Situation.objects.filter(project=project)
+    return [table for table in coverage(project, made) if table.by == "topic"]
+
+
+def agreement(project: Project) -> list[dict[str, Any]]:
+    """Return rows of coefficients over revealed rounds of votes, each with its ``name``; [] before a first."""
+    situations = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False)
+    hidden = set(situations.values_list("id", "round"))
+    cells: dict[tuple[str, int], dict[str, str]] = {}
+    for vote in Vote.objects.filter(project=project):
+        if (vote.situation, vote.round) not in hidden:
+            cells.setdefault((vote.situation, vote.round), {})[vote.author] = vote.choice
+    people = sorted({author for votes in cells.values() for author in votes})
+    if not people:
+        return []
+    table = [[votes.get(author) for author in people] for votes in cells.values()]
+    rows = agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500)
+    return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN]
+
+
+def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+    """Show situations by their states, those that wait for the visitor, and how far people agree."""
+    project, own = visit.project, visit.member.author
+    situations = list(Situation.objects.filter(project=project).order_by("number"))
+    by_state = {state: [one for one in situations if one.state == state] for state in STATES}
+    voted = set(Vote.objects.filter(project=project, author=own).values_list("situation", "round"))
+    unseen = [one for one in by_state[IN_REVIEW] if own not in one.authors and (one.id, one.round) not in voted]
+    waits = {
+        "vote": [one for one in unseen if visit.may(REVIEWERS) and not one.revealed],
+        "finish": [one for one in by_state[DRAFT] if visit.may(WRITERS) and one.author == own],
+        "discuss": [one for one in by_state[IN_REVIEW] if visit.may(READERS) and one.revealed],
+        "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
+    }
+    context: dict[str, Any] = {
+        "counts": [(state, len(found)) for state, found in by_state.items()],
+        "coverage": coverage(project, situations),
+        "trick": longest_trick(one.fields for one in situations),
+        "place": usual_place(one.fields for one in situations),
+        "total": len(situations),
+        "agreement": agreement(project) if visit.may(MODERATORS) else [],
+    }
+    return show(request, visit, "home", waiting=waits, work=work, **context)

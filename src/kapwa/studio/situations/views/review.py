@@ -1,0 +1,138 @@
+"""Focus-group review: read, vote blind, reveal, discuss, change for a reason, accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+
+from kapwa.errors import UsageError
+from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Event, Membership
+from kapwa.studio.core.text import Pieces, pieces, tidy
+from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.situations.events import CHOICES, IN_REVIEW, votes_of
+from kapwa.studio.situations.fields import Fields, changes
+from kapwa.studio.situations.tables import Revision, Situation, Vote
+from kapwa.studio.situations.views.writing import reading, refuse_others, situation_or_404, tells_best
+
+
+@page("situations/<int:number>/", read=READERS)
+def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Show a situation: how it reads, its votes once revealed, the discussion, and how it came to be."""
+    found = situation_or_404(visit, number)
+    is_author = visit.member.author in found.authors
+    hidden = found.state == IN_REVIEW and not found.revealed
+    may_vote = hidden and visit.may(REVIEWERS) and not is_author
+    mine = Vote.objects.filter(situation=found.id, round=found.round, author=visit.member.author).first()
+    best_shown = tells_best(visit, found)
+    said = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=found.id, erased=False)
+    votes = Vote.objects.filter(situation=found.id)
+    return show(
+        request,
+        visit,
+        "situation",
+        situation=found,
+        mine=mine,
+        may_vote=may_vote,
+        is_author=is_author,
+        best_shown=best_shown,
+        owns=is_author or visit.may(MODERATORS),
+        # Before the reveal a page tells how many voted, and nothing of what.
+        votes=votes.filter(round__lt=found.round) if hidden else votes,
+        voted=len(votes_of(found)),
+        remarks=[one for one in said.order_by("seq") if one.body["text"]],  # "" where it quoted what was removed
+        history=_history(Revision.objects.filter(situation=found.id), with_best=best_shown),
+        **reading(visit, found.fields),
+    )
+
+
+def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Revision, list[tuple[str, Pieces]]]]:
+    """Return the revisions, newest first, each with what it changed."""
+    found: list[tuple[Revision, list[tuple[str, Pieces]]]] = []
+    before: Fields = {}
+    for one in revisions:
+        differing = changes(before, one.fields) if before else {}
+        names = [name for name in differing if with_best or name != "best"]
+        shown = [(name, pieces(before.get(name, ""), differing[name])) for name in names]
+        found.insert(0, (one, shown))
+        before = one.fields
+    return found
+
+
+def _happens(visit: Visit, request: HttpRequest, found: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+    """Record what happens to a situation, and show it."""
+    act(request, visit, f"situation.{kind}", body, subject=found.id)
+    return redirect("situation", project=visit.project.slug, number=found.number)
+
+
+@page("situations/<int:number>/submit/", write=WRITERS)
+def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Send a draft to review, if nothing is missing from it."""
+    found = situation_or_404(visit, number)
+    refuse_others(visit, found)
+    return _happens(visit, request, found, "submitted", {})
+
+
+@page("situations/<int:number>/return/", write=WRITERS)
+def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Take a situation out of review, back to a draft."""
+    found = situation_or_404(visit, number)
+    refuse_others(visit, found)
+    return _happens(visit, request, found, "returned", {})
+
+
+@page("situations/<int:number>/vote/", write=REVIEWERS)
+def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Vote on the text that was seen; nobody else sees it before the reveal."""
+    choice, best = request.POST.get("choice"), request.POST.get("best", "")
+    if choice not in CHOICES or best not in ("", *"123456"):
+        raise UsageError(_("The vote is not whole."), hint=_("Choose whether it is accepted, changed or rejected."))
+    body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
+    body["remark"] = tidy(request.POST.get("remark", ""))
+    return _happens(visit, request, situation_or_404(visit, number), "voted", body)
+
+
+@page("situations/<int:number>/reveal/", write=MODERATORS)
+def reveal(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Show everybody the votes of this round."""
+    return _happens(visit, request, situation_or_404(visit, number), "revealed", {})
+
+
+@page("situations/<int:number>/discuss/", write=READERS)
+def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Say something, or keep a dissent."""
+    found = situation_or_404(visit, number)
+    text = tidy(request.POST.get("text", ""))
+    if not text:
+        raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
+    body = {"text": text, "dissent": request.POST.get("dissent") == "yes"}
+    body["language"] = found.fields.get("language") or visit.project.language
+    return _happens(visit, request, found, "discussed", body)
+
+
+@page("situations/<int:number>/accept/", write=MODERATORS)
+def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Accept a situation whose votes allow it."""
+    return _happens(visit, request, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+
+
+@page("sessions/", read=READERS, write=MODERATORS)
+def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List meetings of focus groups, and begin one."""
+    members = Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym")
+    if request.method == "POST":
+        here = set(request.POST.getlist("attendees")[:200])
+        known = [one.author for one in members if one.author in here]
+        title = tidy(request.POST.get("title", ""), 200)
+        if not title or not known:
+            raise UsageError(_("A session has a title and people who are there."), hint=_("Go back and say both."))
+        act(request, visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
+        return redirect("sessions", project=visit.project.slug)
+    found = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
+    waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
+    return show(request, visit, "sessions", sessions=found, members=members, waiting=waiting)

@@ -1,0 +1,189 @@
+"""The writing desk: situations, their variations, and what checks and a model say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from kapwa.errors import KapwaError
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.log import record, writing
+from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Topic
+from kapwa.studio.core.text import tidy
+from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.situations.asking import ask, model_name
+from kapwa.studio.situations.checks import check_fields
+from kapwa.studio.situations.events import DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
+from kapwa.studio.situations.fields import GROUPS, Fields, changes, prompts, read_fields, texts
+from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
+from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
+
+_LINES = "<!-- lines -->"
+
+
+@page("situations/", read=READERS)
+def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List the situations, by state if asked."""
+    found = Situation.objects.filter(project=visit.project).order_by("number")
+    state = request.GET.get("state", "")
+    return show(request, visit, "situations", situations=found.filter(state=state) if state else found, state=state)
+
+
+@page("situations/new/", read=WRITERS, write=WRITERS)
+def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Begin a situation: of nothing, of an answer to the questionnaire, or as a variation of another."""
+    origin = _named(visit, request.POST.get("origin") or request.GET.get("origin"))
+    if request.method == "POST":
+        body: dict[str, Any] = {"changes": changes(origin.fields if origin else {}, read_fields(request.POST))}
+        if origin:
+            body |= {"origin": origin.id, "base": origin.revision}
+        if request.POST.get("elicited"):
+            body["elicited"] = request.POST["elicited"][:36]
+        event = act(request, visit, "situation.drafted", body)
+        return redirect("situation", project=visit.project.slug, number=event.body["number"])
+    elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
+    # Which response is best is what a variation is about.
+    fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
+    if elicited:
+        fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
+    return _desk(request, visit, fields, origin, origin=origin, elicited=elicited)
+
+
+def situation_or_404(visit: Visit, number: int) -> Situation:
+    """Return the project's situation that people see under ``number``."""
+    found: Situation = get_object_or_404(Situation, project=visit.project, number=number)
+    return found
+
+
+def _named(visit: Visit, number: str | None) -> Situation | None:
+    return situation_or_404(visit, whole(number)) if number else None
+
+
+@page("situations/<int:number>/edit/", read=WRITERS, write=WRITERS)
+def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Change a situation; after the draft for one of the four reasons."""
+    found = situation_or_404(visit, number)
+    if found.state == DRAFT:
+        refuse_others(visit, found)
+    refuse_while_voting(found)
+    if request.method == "POST":
+        base = whole(request.POST.get("base"))
+        seen = Revision.objects.filter(id=f"{found.id}:{base}").first()
+        body = {"changes": changes(seen.fields if seen else {}, read_fields(request.POST)), "base": base}
+        if found.state != DRAFT:
+            body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
+        act(request, visit, "situation.revised", body, subject=found.id, parent=found.seq)
+        return redirect("situation", project=visit.project.slug, number=number)
+    return _desk(request, visit, found.fields, found, situation=found, reasons=REASONS if found.state != DRAFT else ())
+
+
+def tells_best(visit: Visit, situation: Situation) -> bool:
+    """Whether the visitor is told which response is the best: not who is yet to vote, or may once it is in review."""
+    yet = situation.state == DRAFT or (situation.state == IN_REVIEW and not situation.revealed)
+    if not yet or visit.member.author in situation.authors or not visit.may(REVIEWERS):
+        return True
+    voted = Vote.objects.filter(situation=situation.id, round=situation.round, author=visit.member.author)
+    return situation.state == IN_REVIEW and voted.exists()
+
+
+def refuse_others(visit: Visit, situation: Situation) -> None:
+    """Refuse who neither wrote a part of a situation nor moderates."""
+    if visit.member.author not in situation.authors and not visit.may(MODERATORS):
+        raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
+
+
+def _desk(
+    request: HttpRequest, visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any
+) -> HttpResponse:
+    """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
+    named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
+    told = _told(visit, fields, near)
+    alike = Situation.objects.filter(project=visit.project, cluster=near.cluster if near else "")
+    return show(
+        request,
+        visit,
+        "desk",
+        fields=fields,
+        languages=[language(one) for one in dict.fromkeys([*visit.project.languages, told["own"].tag])],
+        topics=dict.fromkeys(filter(None, [*(named or TOPICS), fields.get("topic")])),
+        categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
+        variations=[(one, tells_best(visit, one)) for one in alike.order_by("number")],
+        **told,
+        **context,
+    )
+
+
+def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
+    """Return how pages show the texts of a situation: parts, responses, prompts, and the languages they are in."""
+    tag = fields.get("language") or visit.project.language
+    return {
+        "own": language(tag),
+        "gloss": language(visit.project.gloss) if visit.project.gloss != tag else None,
+        "parts": texts(fields, PARTS),
+        "groups": [(group, texts(fields, names)) for group, names in GROUPS.items()],
+        "previews": prompts(fields).items(),
+    }
+
+
+def _told(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
+    """Return what the checks say, and how the three variants read."""
+    others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
+    said = check_fields(fields, {one.number: one.fields for one in others})
+    return {"findings": said, **reading(visit, fields)}
+
+
+@page("check/", write=WRITERS)
+def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say what the checks find in a text that is not saved; nothing is recorded."""
+    near = _named(visit, request.POST.get("number") or request.POST.get("origin"))
+    return render(request, "studio/told.html", _told(visit, read_fields(request.POST), near))
+
+
+@page("ask/", read=WRITERS, write=WRITERS, alone=False)
+def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
+    """Ask the model about one situation, or what it was not asked yet: the page grows by a line with each answer."""
+    one = _named(visit, request.POST.get("number"))
+    found = [one] if one else _unasked(visit)
+    if request.method != "POST" or not found:
+        return show(request, visit, "ask", situations=found)
+    whole_page = show(request, visit, "ask", situations=found, running=True).content.decode()
+    answer = StreamingHttpResponse(_lines(visit, found, *whole_page.split(_LINES)))
+    answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the lines back
+    return answer
+
+
+def _unasked(visit: Visit) -> list[Situation]:
+    """Return whole situations, the member's own or, for moderators, all, that this model has not seen as they read."""
+    return [
+        one
+        for one in Situation.objects.filter(project=visit.project).exclude(state=FROZEN).order_by("number")
+        if (visit.may(MODERATORS) or visit.member.author in one.authors)
+        and all((seen["revision"], seen.get("asked")) != (one.revision, model_name()) for seen in one.model_seen)
+        and not any(said.severity == "error" for said in check_fields(one.fields))
+    ]
+
+
+def _lines(visit: Visit, found: list[Situation], head: str, tail: str) -> Iterator[str]:
+    """Give the page in pieces; it ends early, and says why, where the model fails or the member left meanwhile."""
+    yield head
+    for done, one in enumerate(found, start=1):
+        line = {"project": visit.project, "situation": one, "done": done, "all": len(found)}
+        try:
+            check_whole(one.fields)
+            body = {**ask(one.fields), "revision": one.revision}
+            with writing(), transaction.atomic():
+                record(visit.project, "situation.asked", body, actor=visit.member.author, subject=one.id)
+        except KapwaError as error:
+            yield render_to_string("studio/asked.html", {**line, "error": error.summary})
+            break
+        yield render_to_string("studio/asked.html", line)
+    yield tail

@@ -1,0 +1,194 @@
+"""Judged runs and analyses on a Ray of this machine, of which a replica or the driver is killed on the way."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+pytest.importorskip("ray")
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "analysis"), str(TESTS / "models_served")]
+import corpus_samples as texts  # noqa: E402
+from served_tools import stub  # noqa: E402, F401 - a fixture
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes there")]
+RAY = ("--engine", "ray", "--address", "local")
+BEGIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
+PATIENCE = 400.0
+
+
+@pytest.fixture
+def ray_folder() -> Iterator[str]:
+    """Where Ray keeps its sessions; a socket's path has a hundred characters at most, and tmp_path is too long."""
+    with tempfile.TemporaryDirectory(prefix="ray") as short:
+        yield short
+
+
+def started(folder: Path, ray_folder: str, url: str, *words: str) -> subprocess.Popen[str]:
+    """Begin a command in a session of its own; a shell's background would ignore Ctrl-C."""
+    own = {**os.environ, "RAY_TMPDIR": ray_folder, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    return subprocess.Popen(
+        [sys.executable, "-c", BEGIN, *words],
+        cwd=folder,
+        env=own,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> Any:
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+def wait_until(true: Callable[[], object], process: subprocess.Popen[str] | None = None) -> None:
+    limit = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < limit
+        assert process is None or process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+
+
+def _command(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+def processes(part: str) -> list[int]:
+    """The processes whose command line holds ``part``."""
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if part in _command(int(path.name))]
+
+
+def replicas(driver: int) -> list[int]:
+    """The processes below the driver's that hold its model: Ray writes what they are into their title."""
+    below, todo = [], [driver]
+    while todo:
+        children: list[int] = []
+        with suppress(OSError):
+            for path in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
+                children += map(int, path.read_text(encoding="ascii").split())
+        below += children
+        todo += children
+    return [pid for pid in below if "ray::Replica" in _command(pid)]
+
+
+def keys(store: Path) -> set[str]:
+    """The keys of the answers that a store holds for good, read from a copy so that it stays as the kill left it."""
+    if not store.exists():
+        return set()
+    with tempfile.TemporaryDirectory() as folder:
+        for file in store.parent.glob(f"{store.name}*"):
+            (Path(folder) / file.name).write_bytes(file.read_bytes())
+        with closing(sqlite3.connect(Path(folder) / store.name)) as copy, suppress(sqlite3.OperationalError):
+            return {key.hex() for (key,) in copy.execute("SELECT key FROM responses WHERE NOT failed")}
+    return set()
+
+
+def stores(folder: Path) -> tuple[set[str], set[str]]:
+    """The answers of the model and of the judge."""
+    journals = [keys(path) for path in folder.glob("runs/*/journal.sqlite")]
+    return set().union(*journals), keys(folder / "runs" / "judge-answers.sqlite")
+
+
+def tables(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run.glob("*.parquet")}
+
+
+JUDGED = ("run", "blend/saq", "--limit", "10", "--model", "openai:stub", "--concurrency", "2", "--json")
+JUDGED = (*JUDGED, "--matcher", "judge", "--judge", "openai:other", "--out", "runs")
+
+
+@pytest.mark.parametrize(
+    ("whom", "at", "by"),
+    [
+        ("replica", "stub", signal.SIGKILL),
+        ("driver", "other", signal.SIGKILL),
+        ("driver", "other", signal.SIGTERM),
+    ],
+)
+def test_a_judged_run_on_ray_outlives_a_kill(
+    tmp_path: Path,
+    ray_folder: str,
+    stub: Any,  # noqa: F811
+    whom: str,
+    at: str,
+    by: signal.Signals,
+) -> None:
+    """Killed while the model is asked ("stub"), or while the judge ("other") is."""
+    server = stub(delay=0.15)
+
+    def asked(model: str = at) -> int:
+        return sum(one["asked"]["model"] == model for one in server.arrivals())
+
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "killed").mkdir()
+    whole = finished(started(tmp_path / "whole", ray_folder, server.url, *JUDGED))
+    before, folder = asked(), tmp_path / "killed"
+    process = started(folder, ray_folder, server.url, *JUDGED, *RAY)
+    wait_until(lambda: asked() >= before + 6, process)
+    if whom == "replica":
+        wait_until(lambda: replicas(process.pid), process)
+        os.kill(replicas(process.pid)[0], by)
+        made = finished(process)
+    else:
+        os.kill(process.pid, by)
+        said = process.communicate(timeout=PATIENCE)[1]
+        assert process.returncode == (130 if by == signal.SIGINT else -by), said
+        assert "Traceback" not in said
+        wait_until(lambda: not processes(ray_folder))  # what Ray started ends with who started it
+        kept, judged = stores(folder)
+        assert kept
+        assert bool(judged) == (at == "other")
+        before = len(server.arrivals())
+        made = finished(started(folder, ray_folder, server.url, *JUDGED))
+        answers, verdicts = stores(folder)
+        assert kept <= answers
+        assert judged <= verdicts
+        assert len(server.arrivals()) - before == len(answers - kept) + len(verdicts - judged), "asked twice"
+    assert made["manifest"]["status"] == "complete"
+    assert tables(folder / made["path"]) == tables(tmp_path / "whole" / whole["path"])
+
+
+def parts(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "analyses" / "parts").glob("*/*.npz")}
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_analysis_on_ray_outlives_its_driver(tmp_path: Path, ray_folder: str, by: signal.Signals) -> None:
+    many = [texts.rows(seed=k, samples=60).with_columns(pl.col("concept") + f" {k}") for k in range(8)]
+    words = ("analyze", "eecc", str(texts.write(tmp_path / "answers.parquet", pl.concat(many))), "--permutations", "99")
+    words = (*words, "--json")
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "killed").mkdir()
+    folder = tmp_path / "killed"
+    process = started(folder, ray_folder, "", *words, *RAY)
+    wait_until(lambda: len(parts(folder)) >= 3, process)
+    os.kill(process.pid, by)
+    said = process.communicate(timeout=PATIENCE)[1]
+    kept = parts(folder)
+    assert process.returncode == (130 if by == signal.SIGINT else -by), said
+    assert "Traceback" not in said
+    assert 3 <= len(kept) < 40
+    wait_until(lambda: not processes(ray_folder))
+    made = finished(started(folder, ray_folder, "", *words, "--workers", "1"))
+    whole = finished(started(tmp_path / "whole", ray_folder, "", *words, "--workers", "1"))
+    assert made["manifest"]["parts"] == {"kept": len(kept), "computed": 40 - len(kept)}
+    assert kept.items() <= parts(folder).items()
+    assert parts(folder) == parts(tmp_path / "whole")
+    assert tables(folder / made["path"]) == tables(tmp_path / "whole" / whole["path"])
