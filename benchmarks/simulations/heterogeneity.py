@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulations import Cell
 from benchmarks.simulations.comparisons import DESIGNS, answers, places
 
-from kapwa.stats.pooled import CultureSpread, culture_spread
+from kapwa.stats.spread import CultureSpread, culture_spread
 
 SUBJECT = "Differences between cultures"
 

@@ -10,7 +10,7 @@ from benchmarks.simulations.comparisons import places
 from benchmarks.simulations.heterogeneity import SUBJECT, names_wrongly
 
 from kapwa.stats.families import adjust_spreads
-from kapwa.stats.pooled import CultureSpread, culture_spread, shares_of
+from kapwa.stats.spread import CultureSpread, culture_spread, shares_of
 
 # Cultures, questions of each.
 SHARES = {

@@ -24,8 +24,8 @@ from kapwa.report.view import TaskView, arrange
 from kapwa.report.worldmap import map_charts
 from kapwa.runs.directory import floor_tables
 from kapwa.runs.schema import CEILINGS
-from kapwa.stats.pooled import culture_spread
 from kapwa.stats.significance import holm
+from kapwa.stats.spread import culture_spread
 from kapwa.stats.tables import estimate_table
 
 VARIANT, PERSON, QUESTIONS = "en/inst-4", "a person (leave one out)", 240

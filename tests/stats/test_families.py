@@ -17,8 +17,8 @@ from kapwa.records import SCORE_COLUMNS
 from kapwa.stats.families import adjust_p_values, adjust_spreads, is_clear
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.intervals import equality_p, paired_differences
-from kapwa.stats.pooled import CultureSpread, culture_spread
 from kapwa.stats.significance import holm
+from kapwa.stats.spread import CultureSpread, culture_spread
 from kapwa.stats.tables import EQUAL_SCHEMA, POOLED_SCHEMA, compare_runs
 
 KINDS = {**dict.fromkeys(SCORE_COLUMNS, pl.String), "sample": pl.Int64, "value": pl.Float64}

@@ -17,7 +17,8 @@ from kapwa.errors import DataError, UsageError
 from kapwa.records import SCORE_COLUMNS
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates, wilson_interval
-from kapwa.stats.pooled import PRIOR, _shrunk, culture_spread, pooled_differences, pooled_mean, shares_of
+from kapwa.stats.pooled import pooled_differences, pooled_mean
+from kapwa.stats.spread import PRIOR, _shrunk, culture_spread, shares_of
 from kapwa.stats.tables import POOLED_SCHEMA, compare_runs, compare_variants
 
 SIXTEEN, OWN = DESIGNS["16 cultures × 100 shared questions"], DESIGNS["4 cultures × 20 questions of their own"]
@@ -178,7 +179,7 @@ def test_five_points_everywhere_in_sixteen_cultures_are_found() -> None:
 
 
 def test_pooled_intervals_cover_and_verdicts_err_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 19)
+    monkeypatch.setattr("kapwa.stats.spread.FLIPS", 19)
     random = np.random.default_rng(3)
     for design in (SIXTEEN, OWN):
         made = [compared(random, design, 0.05).comparison for _ in range(80)]
@@ -187,7 +188,7 @@ def test_pooled_intervals_cover_and_verdicts_err_as_often_as_they_say(monkeypatc
 
 
 def test_equal_cultures_are_rarely_told_apart_and_unequal_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 999)
+    monkeypatch.setattr("kapwa.stats.spread.FLIPS", 999)
     random = np.random.default_rng(4)
     equal = [scores(random, SIXTEEN, np.full(16, 0.5)) for _ in range(100)]
     assert sum(one.p_value < 0.05 for one in equal) <= 11
@@ -250,7 +251,7 @@ def test_models_at_one_share_of_what_people_score_are_rarely_said_to_differ(
     monkeypatch: pytest.MonkeyPatch, good: float
 ) -> None:
     """People agree more in one culture than in another: scores differ with that, shares do not."""
-    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 499)
+    monkeypatch.setattr("kapwa.stats.spread.FLIPS", 499)
     random, design, repeats = np.random.default_rng(31), (16, 100, "shared"), 150
     found = [as_people(random, design, np.full(16, good), share=True)[0] for _ in range(repeats)]
     assert sum(one.p_value < 0.05 for one in found) / repeats <= 0.09  # 5 % and two standard errors
@@ -265,7 +266,7 @@ def test_models_at_one_share_of_what_people_score_are_rarely_said_to_differ(
 
 
 def test_five_equal_models_are_one_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.stats.pooled.FLIPS", 499)
+    monkeypatch.setattr("kapwa.stats.spread.FLIPS", 499)
     random, repeats = np.random.default_rng(32), 120
     five = [as_people(random, (8, 40, "shared"), np.full(8, 0.6), 5, share=True) for _ in range(repeats)]
     assert sum(any_named(one, family=True) for one in five) / repeats <= 0.09

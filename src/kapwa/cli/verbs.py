@@ -53,7 +53,7 @@ VERBS = {
     "lm-eval-path": Verb("exchange:lm_eval_path", _OTHERS, "Print the folder of Kapwa's tasks for lm-eval."),
     "suites": Verb("lists:suites", _HERE, "List what can be measured."),
     "models": Verb("lists:models", _HERE, "List who can answer."),
-    "languages": Verb("languages:app", _HERE, "List, show and check what Kapwa knows of languages."),
+    "languages": Verb("languages:app", _HERE, "List languages and what is known of them."),
     "cache": Verb("cache:app", _HERE, "See or shrink a folder of answers that runs share (kapwa run --cache)."),
     "doctor": Verb("doctor:doctor", _HERE, "Check this installation, or the answers of a run."),
 }

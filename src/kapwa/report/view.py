@@ -18,7 +18,7 @@ from kapwa.runs.directory import Run
 from kapwa.runs.schema import CEILINGS
 from kapwa.runs.systems import Named, System, systems_of
 from kapwa.stats.families import adjust_spreads
-from kapwa.stats.pooled import CultureSpread, culture_spread, shares_of
+from kapwa.stats.spread import CultureSpread, culture_spread, shares_of
 from kapwa.suites.base import Suite
 
 # With more cultures than this the page puts them on one axis instead of one after the other.
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 class Compared(NamedTuple):
     """How cultures are compared on a metric: of each run the values of its items, and what their spread says.
 
-    ``top``: what people score, where values are shares of it (:func:`kapwa.stats.pooled.shares_of`); None where they
+    ``top``: what people score, where values are shares of it (:func:`kapwa.stats.spread.shares_of`); None where they
     are the scores. The tests of all runs are one family.
     """
 

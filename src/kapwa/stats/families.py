@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from kapwa.errors import UsageError
-from kapwa.stats.pooled import CultureSpread
 from kapwa.stats.power import detectable_difference
 from kapwa.stats.significance import benjamini_hochberg, holm, holm_levels
+from kapwa.stats.spread import CultureSpread
 
 ALPHA = 0.05
 # Each p-value that is adjusted by Holm's method, where a table has it.

@@ -66,8 +66,10 @@ class _Covariances:
         # Through the earth, where both functions of distance are covariances; over its surface they need not be.
         self._through = _EARTH * np.sin(np.minimum((kilometres + kilometres.T) / 2 / _EARTH, np.pi / 2))
         self._blocks = (regions < 1).astype(float), (regions == 0).astype(float)
-        self.reaches = np.exp(generator.uniform(*np.log(_REACHES), _TRIED))
-        self.shares = np.exp(generator.uniform(*_LOG_SHARES, (_TRIED, _PARTS)))
+        nearest, farthest = (float(np.log(reach)) for reach in _REACHES)
+        least, most = _LOG_SHARES
+        self.reaches = np.exp(generator.uniform(nearest, farthest, _TRIED))
+        self.shares = np.exp(generator.uniform(least, most, (_TRIED, _PARTS)))
 
     def root(self, k: int) -> FloatArray:
         """Lower triangle whose product with itself is covariance number ``k``; a country's own part has variance 1."""

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from kapwa.languages.phrases import any_of, spaced_and_not
 from kapwa.suites.blend.letter_mentions import Mention, ends, folded, mentions, pattern, plain, whole
 from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.blend.replies import own_turn
+from kapwa.suites.blend.replies import before_other_options, own_turn
 from kapwa.suites.blend.reply_lists import n_words
 
 How = Literal[
@@ -98,8 +98,6 @@ _ASKED_OR_LABEL = re.compile(r"\?|\s*[:=]\s*\w")
 _GOES_ON = re.compile(r"\s+\w")
 _ARTICLE = re.compile(rf"(?:{any_of('article')})\s+(?=\w)")
 _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
-# Paragraph, then options of its own: "What is drunk there?\n\nA. Tea\nB. Coffee".
-_NEXT_OPTIONS = re.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
 _NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9])(?!\d)|([1-9])\s*번)")
 _JOINER = pattern(
     rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|(?:{any_of('joiner')})\s*)+"
@@ -116,16 +114,7 @@ def read_choice(reply: str, options: Sequence[str]) -> ChoiceRead:
     """
     if not reply.strip():
         return ChoiceRead(None, "empty")
-    return _Reader(_own(plain(own_turn(reply)), options), options).read()
-
-
-def _own(text: str, options: Sequence[str]) -> str:
-    """``text`` up to a question of its own that has no label but other options."""
-    for match in _NEXT_OPTIONS.finditer(text):
-        ours = any(whole(folded(one)).match(folded(other)) for one in options for other in match.groups())
-        if not ours and text[: match.start()].strip():
-            return text[: match.start()]
-    return text
+    return _Reader(before_other_options(plain(own_turn(reply)), options), options).read()
 
 
 class _Reader:

@@ -24,11 +24,15 @@ import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
+from kapwa.suites.blend.letter_mentions import folded, whole
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
 from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
 
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000
+
+# Paragraph, then options of its own: "What is drunk there?\n\nA. Tea\nB. Coffee".
+_NEXT_OPTIONS = regex.compile(r"(?:\n[^\n]+\?)?\s*\n\W*A\s*[.):]\s*([^\n]+)\n\s*\W*B\s*[.):]\s*([^\n]+)")
 
 Status = Literal["answered", "empty", "unparsed"]
 
@@ -276,3 +280,12 @@ def _sentences(line: str) -> list[str]:
         return [line[: hit.start()]]  # "Kimchi - a dish of ..."
     parts = [part.strip() for part in _SENTENCE_END.split(line) if part and part.strip()]
     return list(takewhile(is_short, parts)) if parts and is_short(parts[0]) else parts
+
+
+def before_other_options(text: str, options: Sequence[str]) -> str:
+    """Return ``text`` up to a question of its own that has no label but other options than ``options``."""
+    for match in _NEXT_OPTIONS.finditer(text):
+        ours = any(whole(folded(one)).match(folded(other)) for one in options for other in match.groups())
+        if not ours and text[: match.start()].strip():
+            return text[: match.start()]
+    return text

@@ -1,0 +1,52 @@
+"""Means of one measure by culture, and how they err together where cultures share questions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes
+
+
+class CultureMeans(NamedTuple):
+    """One measure by culture: ``means``, ``n`` items and ``clusters`` of each (K,), and how the means err together.
+
+    ``shares`` (G, K): the part of a culture's items that a cluster holds. ``residuals`` (G, K): a cluster's part in a
+    culture's mean, less what it would be at that mean, times √(G_c/(G_c−1)); ``residuals.T @ residuals`` is the
+    covariance of the means (cluster-robust, the off-diagonal from questions that cultures share). 0 for a culture with
+    one cluster, whose error the data cannot tell.
+    """
+
+    means: FloatArray
+    n: IntArray
+    clusters: IntArray
+    shares: FloatArray
+    residuals: FloatArray
+
+
+def culture_means(values: FloatArray, cultures: IntArray, clusters: IntArray) -> CultureMeans:
+    """Means of a vector without NaN by culture code, and the residuals of its clusters; every code occurs."""
+    shape = (int(clusters.max()) + 1, int(cultures.max()) + 1)
+    sizes, totals = np.zeros(shape), np.zeros(shape)
+    np.add.at(sizes, (clusters, cultures), 1.0)
+    np.add.at(totals, (clusters, cultures), values)
+    n, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
+    means = totals.sum(axis=0) / n
+    factor = np.sqrt(groups / np.maximum(groups - 1, 1))
+    residuals = factor * (totals - sizes * means) / n
+    residuals[np.abs(residuals) <= ROUNDING * np.abs(values).max(initial=0.0)] = 0.0
+    return CultureMeans(means, n.astype(np.intp), groups, sizes / n, residuals)
+
+
+def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tuple[IntArray, IntArray]:
+    """Numbers of the cultures and clusters of all rows."""
+    return cluster_codes(cultures, len(values)), cluster_codes(clusters, len(values))
+
+
+def kept_means(values: FloatArray, codes: tuple[IntArray, IntArray]) -> CultureMeans:
+    """Means by culture of the rows that are no NaN; cultures and clusters without any are left out."""
+    kept = ~np.isnan(values)
+    cultures, clusters = (np.unique(code[kept], return_inverse=True)[1] for code in codes)
+    return culture_means(values[kept], cultures, clusters)

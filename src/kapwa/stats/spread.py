@@ -1,0 +1,159 @@
+"""Whether cultures differ by more than noise: the spread of their means, partial pooling, and intervals of ranks.
+
+What is drawn at random are questions (:mod:`kapwa.stats.pooled`), so sign flips are of whole questions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes, read_values
+from kapwa.stats.culture_means import CultureMeans, codes_of, kept_means
+from kapwa.stats.resampling import CHUNK, TIE, monte_carlo_p
+
+FLIPS = 4999
+LEVEL = 0.05  # of the test of equality, above which no ranks are told
+PRIOR = 10.0  # clusters that all cultures' variance weighs beside a culture's own
+MOST_RANKED = 300  # with more cultures, comparing each with each says nothing anyone could read
+
+
+def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> FloatArray:
+    """Values as shares of what people score on the same items, made so that a culture's mean is its share.
+
+    ``values``: (n,) numbers x; ``marks``: (n,) what people score, h; ``cultures``: (n,) labels. Returns z, (n,):
+
+        z = ρ + (x − ρ h) / h̄
+
+    with ρ the sum of all x over that of all h, and h̄ the mean of h in the culture. The mean of z in a culture is the
+    mean of x over that of h there; how z varies tells its error by linearisation (Cochran 1977, section 6.4), at the
+    ratio that all cultures have in common if the share is the same everywhere. An item of which either is NaN is in no
+    sum and NaN; all of a culture are whose people score 0 or less.
+    """
+    x, h = (read_values(one, binary=False)[0][:, 0] for one in (values, marks))
+    codes, there = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
+    sums, n = (np.bincount(codes[there], one, int(codes.max(initial=-1)) + 1) for one in (h[there], None))
+    means = np.divide(sums, n, out=np.full(len(sums), np.nan), where=sums > 0)
+    there &= ~np.isnan(means[codes])
+    ratio = float(x[there].sum() / h[there].sum()) if there.any() else math.nan
+    return np.asarray(np.where(there, ratio + (x - ratio * h) / means[codes], np.nan))
+
+
+class CultureSpread(NamedTuple):
+    """Whether the means of cultures differ by more than noise, and what each is worth.
+
+    ``cultures``: labels, sorted; of each ``means``, ``partial`` (drawn towards the mean over cultures as far as noise
+    explains its distance) and the interval of its rank, ``rank_low``–``rank_high``, 1 the highest: all ranks together
+    hold with 95 % confidence. ``p_value``: whether all true means are equal. ``sd``: the estimated standard deviation
+    of the true means.
+    """
+
+    cultures: tuple[Any, ...]
+    means: FloatArray
+    partial: FloatArray
+    rank_low: IntArray
+    rank_high: IntArray
+    p_value: float
+    sd: float
+
+    def apart(self, one: int, other: int) -> bool:
+        """Whether two cultures are told apart, all pairs allowed for."""
+        return bool(self.rank_high[one] < self.rank_low[other] or self.rank_high[other] < self.rank_low[one])
+
+
+def culture_spread(
+    values: ArrayLike, cultures: ArrayLike, clusters: ArrayLike, *, seed: int = 0
+) -> CultureSpread | None:
+    """Test whether cultures' means are equal, estimate how far they truly spread, and give intervals of their ranks.
+
+    ``values``: (n,) numbers, scores or paired differences, NaN left out; ``cultures``, ``clusters``: (n,) labels. None
+    where fewer than two cultures have two clusters; a culture with one is in no test, and its rank may be any.
+
+    Test: F, the squared distances of cultures' means from their mean over what noise alone would give (the trace of
+    their cluster-robust covariance, the noise they share taken out), against its distribution when the residuals of
+    whole questions change sign at random, in all cultures at once: a wild cluster bootstrap (Liu 1988; Cameron, Gelbach
+    and Miller 2008). Partial pooling: means are drawn towards their mean by τ² / (τ² + σ_c²), τ² by moments
+    (DerSimonian and Laird 1986), σ_c² in proportion to Σ (n_g/n)²: a question tells equally much in all cultures.
+    Ranks: where the test rejects at 5 %, pairs are told apart whose studentised distance exceeds the 95 % point of the
+    largest under the same sign flips (Mogstad, Romano, Shaikh and Wilhelm 2024); else every rank is possible. Variances
+    of single cultures are drawn towards what all of them say, weighing :data:`PRIOR` clusters: a culture with all
+    answers right is not known without error. Deterministic for a seed.
+    """
+    matrix, _ = read_values(values, binary=False)
+    kept = ~np.isnan(matrix[:, 0])
+    if not kept.any():
+        return None
+    codes, given = codes_of(matrix, cultures, clusters), np.asarray(cultures, dtype=object)[kept]
+    # Labels in the order of their codes.
+    first = np.unique(codes[0][kept], return_index=True)[1]
+    return spread_of(kept_means(matrix[:, 0], codes), tuple(given[first]), seed=seed, ranked=len(first) <= MOST_RANKED)
+
+
+def spread_of(found: CultureMeans, labels: tuple[object, ...], *, seed: int, ranked: bool) -> CultureSpread | None:
+    """The spread of means; without intervals of ranks unless ``ranked``."""
+    tested = np.flatnonzero(found.clusters > 1)
+    if tested.size < 2:
+        return None
+    means, residuals = found.means[tested], found.residuals[:, tested]
+    covariance, several = residuals.T @ residuals, tested.size
+    distance = float(((means - means.mean()) ** 2).sum())
+    noise = float(np.trace(covariance) - covariance.sum() / several)
+    least = (ROUNDING * np.abs(means).max()) ** 2
+    if noise <= least:
+        p = 1.0 if distance <= least else math.nan
+        return _spread(labels, found, tested, p, math.sqrt(distance / (several - 1)), np.zeros((0, 0)))
+    shrunk = _shrunk(covariance.diagonal(), (found.shares[:, tested] ** 2).sum(axis=0), found.clusters[tested])
+    pairs = shrunk[:, None] + shrunk - 2 * (covariance - np.diag(covariance.diagonal()))
+    np.fill_diagonal(pairs, 0.0)
+    errors = np.sqrt(np.where(pairs > ROUNDING * pairs.max(), pairs, np.inf))[: several if ranked else 0]
+    ratios, largest = _flipped(residuals, noise, errors, seed=seed)
+    # F of flips has the same correction as that of the data: what the flips' own means take from their residuals.
+    bar = distance / (noise + distance / float(found.clusters[tested].mean())) * (1 - TIE)
+    beyond = (means[:, None] - means)[: len(errors)] / errors / max(float(np.quantile(largest, 0.95)), ROUNDING)
+    sd = math.sqrt(max(distance - noise, 0.0) / (several - 1))
+    # Residuals are fitted and so too small: of few clusters, hold p at the least chance that their sign flips have.
+    least = 2.0 ** (1 - np.count_nonzero(found.shares[:, tested].any(axis=1)))
+    p = max(monte_carlo_p(int((ratios >= bar).sum()), FLIPS), least)
+    return _spread(labels, found, tested, p, sd, beyond if p < LEVEL else np.zeros((0, 0)))
+
+
+def _shrunk(variances: FloatArray, worth: FloatArray, clusters: IntArray) -> FloatArray:
+    """Variances of cultures' means drawn towards what all say of a culture of its ``worth`` (Σ of squared shares)."""
+    common = worth * float(variances.sum() / worth.sum())
+    return np.asarray((PRIOR * common + (clusters - 1) * variances) / (PRIOR + clusters - 1))
+
+
+def _flipped(residuals: FloatArray, noise: float, errors: FloatArray, *, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Under each sign flip of questions: squared distances over ``noise``, and the largest distance over ``errors``."""
+    generator = np.random.default_rng(seed)
+    ratios, largest = [], []
+    for start in range(0, FLIPS, CHUNK):
+        signs = generator.integers(0, 2, size=(min(CHUNK, FLIPS - start), len(residuals)), dtype=np.int8)
+        means = (signs.astype(np.float64) * 2 - 1) @ residuals
+        ratios.append(((means - means.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / noise)
+        most = np.zeros(len(means))
+        for k, error in enumerate(errors):
+            np.maximum(most, (np.abs(means - means[:, [k]]) / error).max(axis=1), out=most)
+        largest.append(most)
+    return np.concatenate(ratios), np.concatenate(largest)
+
+
+def _spread(
+    labels: tuple[object, ...], found: CultureMeans, tested: IntArray, p: float, sd: float, beyond: FloatArray
+) -> CultureSpread:
+    """Partial pooling and ranks. ``beyond``: distances of the tested cultures, in units of what tells two apart."""
+    several = len(labels)
+    low, high = np.ones(several, dtype=np.intp), np.full(several, several, dtype=np.intp)
+    low[tested] += np.asarray((beyond < -1).sum(axis=1) if beyond.size else 0)
+    high[tested] -= np.asarray((beyond > 1).sum(axis=1) if beyond.size else 0)
+    covariance = found.residuals.T @ found.residuals
+    own = (np.trace(covariance) - covariance.sum() / several) * several / max(several - 1, 1)
+    worth = (found.shares**2).sum(axis=0)
+    noise = max(float(own), 0.0) * worth / worth[found.clusters > 1].sum()
+    centre = found.means.mean()
+    part = np.divide(sd**2, sd**2 + noise, out=np.ones(several), where=sd**2 + noise > 0)
+    partial = centre + part * (found.means - centre)
+    return CultureSpread(labels, found.means, partial, low, high, p, sd)
