@@ -11,8 +11,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "kapwa"
 # It finds what users add by name, folders of data among them, as the entry points of a package do.
@@ -52,41 +56,17 @@ def imports_of(name: str, path: Path, modules: Mapping[str, Path]) -> set[str]:
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the strongly connected parts of two modules or more (Tarjan 1972), each sorted by name."""
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    waiting: list[str] = []
-    parts: list[list[str]] = []
-    for start in graph:
-        if start in number:
-            continue
-        path: list[tuple[str, Iterator[str]]] = []
-        entered: str | None = start
-        while entered is not None or path:
-            if entered is not None:
-                number[entered] = lowest[entered] = len(number)
-                waiting.append(entered)
-                path.append((entered, iter(sorted(graph[entered]))))
-                entered = None
-            module, following = path[-1]
-            for target in following:
-                if target not in number:
-                    entered = target
-                    break
-                if target in waiting:
-                    lowest[module] = min(lowest[module], number[target])
-            if entered is not None:
-                continue
-            path.pop()
-            if path:
-                lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[module])
-            if lowest[module] == number[module]:
-                place = waiting.index(module)
-                part = waiting[place:]
-                del waiting[place:]
-                if len(part) > 1:
-                    parts.append(sorted(part))
-    return sorted(parts)
+    """Return the strongly connected parts of two modules or more, each sorted by name."""
+    names = sorted(graph)
+    place = {name: number for number, name in enumerate(names)}
+    edges = [(place[name], place[target]) for name in names for target in graph[name]]
+    starts, ends = zip(*edges, strict=True) if edges else ((), ())
+    matrix = coo_array((np.ones(len(edges)), (starts, ends)), shape=(len(names), len(names)))
+    _, part_of = connected_components(matrix, connection="strong")
+    parts: dict[int, list[str]] = {}
+    for name, part in zip(names, part_of.tolist(), strict=True):
+        parts.setdefault(part, []).append(name)
+    return sorted(part for part in parts.values() if len(part) > 1)
 
 
 def check(package: Path) -> list[str]:

@@ -22,7 +22,7 @@ from kapwa.report.tables import culture_table
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.worldmap import map_charts
-from kapwa.runs.directory import floor_tables
+from kapwa.runs.floors import floor_tables
 from kapwa.runs.schema import CEILINGS
 from kapwa.stats.significance import holm
 from kapwa.stats.spread import culture_spread
@@ -56,7 +56,7 @@ def answering(model: str, knows: float = 1.0, *, cultures: tuple[str, ...] = tup
         h = person[places == k]
         floors.append(Floor("sem_b", VARIANT, PERSON, float(h.mean()), "ceiling", culture, None, None, h, "sem_b_loo"))
     kinds = {name: {"binary": True, "share": True} for name in ("sem_b", "sem_b_loo")}
-    made.floors, made.tables[CEILINGS] = floor_tables(floors, items, made.scores, kinds)
+    made.floors, made.tables[CEILINGS] = floor_tables(floors, items, made.scores, kinds, level=0.95)
     return made
 
 

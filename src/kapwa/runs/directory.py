@@ -6,7 +6,6 @@ Its tables are estimated from what was judged and written whole: always the same
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import re
@@ -15,10 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-import numpy as np
 import polars as pl
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -26,11 +23,10 @@ from pydantic import ValidationError
 from kapwa import files, registry
 from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
 from kapwa.records import SCORE_COLUMNS, Floor, Item
+from kapwa.runs.floors import floor_tables
 from kapwa.runs.manifest import signature
 from kapwa.runs.schema import (
-    CEILING_SCHEMA,
     CEILINGS,
-    FLOOR_SCHEMA,
     FORMAT,
     NAME,
     OF_ITEMS,
@@ -303,7 +299,7 @@ def results(
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
-    floor_rows, people = floor_tables(floors, items, judged.scores, kinds)
+    floor_rows, people = floor_tables(floors, items, judged.scores, kinds, level=LEVEL)
     return Results(
         scores=judged.scores,
         estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
@@ -312,59 +308,6 @@ def results(
         items=item_table,
         tables={**judged.tables, **({CEILINGS: people} if people.height else {})},
     )
-
-
-def floor_tables(
-    floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, kinds: Mapping[str, Mapping[str, bool]]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return floors and ceilings as a table, those that are known item by item with a test of the scores against them.
-
-    The second table says what people score on each item, where that is known, and which metric is held against it.
-
-    ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
-    What is over several cultures is a mean over them, each counting alike, and so is its test.
-    """
-    from kapwa.stats.intervals import AgainstMark, against_marks
-    from kapwa.stats.pooled import pooled_against_marks, pooled_mean
-
-    means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
-    values = means.partition_by("metric", "variant", as_dict=True, include_key=False)
-    cultures = {item.culture for item in items}
-    groups: dict[tuple[str, str, str], list[int]] = {}
-    alone: dict[tuple[str, ...], list[float]] = {}
-    over: dict[int, float | None] = {}
-    for place, floor in enumerate(floors):
-        if floor.note in cultures:
-            alone.setdefault((floor.metric, floor.variant, floor.name, floor.kind), []).append(floor.value)
-        metric = floor.paired_with or floor.metric
-        if floor.by_item is not None and (metric, floor.variant) in values:
-            groups.setdefault((metric, floor.variant, floor.note), []).append(place)
-    tested: dict[int, AgainstMark] = {}
-    # Every item once, though it be in the mark of its culture and in that over all.
-    people: dict[tuple[str, ...], float] = {}
-    for (metric, variant, note), places in groups.items():
-        own = [one for one in items if one.variant == variant and (note not in cultures or one.culture == note)]
-        asked = pl.DataFrame({"item_id": [one.id for one in own]})
-        given = asked.join(values[metric, variant], on="item_id", how="left", maintain_order="left")["value"].to_numpy()
-        marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
-        whose, clusters = [one.culture for one in own], [one.cluster for one in own]
-        if len(set(whose)) > 1:
-            found = pooled_against_marks(given, marks, whose, clusters, **kinds[metric])
-            over |= {k: pooled_mean(mark, whose, clusters).value for k, mark in zip(places, marks.T, strict=True)}
-        else:
-            found = against_marks(given, marks, clusters, **kinds[metric], level=LEVEL)
-        tested |= dict(zip(places, found, strict=True))
-        for floor, each in zip((floors[place] for place in places), marks.T.tolist(), strict=True):
-            if floor.kind == "ceiling":
-                keys = ((one.id, variant, floor.metric, floor.name, metric) for one in own)
-                people |= {key: x for key, x in zip(keys, each, strict=True) if not math.isnan(x)}
-    rows = [floor._asdict() | (tested[k]._asdict() if k in tested else {}) for k, floor in enumerate(floors)]
-    for k, row in enumerate(rows):
-        if row["note"] not in cultures:
-            each = alone.get((row["metric"], row["variant"], row["name"], row["kind"]), [row["value"]])
-            row["value"] = over.get(k, fmean(each))
-    known = pl.DataFrame([(*key, value) for key, value in people.items()], schema=CEILING_SCHEMA, orient="row")
-    return pl.DataFrame([{name: row.get(name) for name in FLOOR_SCHEMA} for row in rows], schema=FLOOR_SCHEMA), known
 
 
 def write_results(folder: Path, found: Results) -> None:

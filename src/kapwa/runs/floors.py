@@ -1,0 +1,101 @@
+"""Floors and ceilings of a run as tables, with a test of the scores against those that are known item by item."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kapwa.records import Floor, Item
+from kapwa.runs.schema import CEILING_SCHEMA, FLOOR_SCHEMA
+
+Places = dict[tuple[str, str, str], list[int]]
+
+
+def floor_tables(
+    floors: Sequence[Floor],
+    items: Sequence[Item],
+    scores: pl.DataFrame,
+    kinds: Mapping[str, Mapping[str, bool]],
+    *,
+    level: float,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the table of floors and ceilings, and that of what people score on each item.
+
+    Floors that are known item by item have a test of the scores against them; what is over several cultures is a mean
+    over them, each counting alike, and so is its test. The second table has a row for each item of a ceiling that is
+    known item by item, and names the metric that is held against it.
+
+    ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
+    ``level``: of the intervals.
+    """
+    from kapwa.stats.intervals import against_marks
+    from kapwa.stats.pooled import pooled_against_marks, pooled_mean
+
+    cultures = {item.culture for item in items}
+    tests: dict[int, Any] = {}
+    means: dict[int, float | None] = {}
+    # Every item once, though it be in the mark of its culture and in that over all.
+    people: dict[tuple[str, ...], float] = {}
+    values = _values_by_item(scores)
+    for (metric, variant, note), places in _known_by_item(floors, values).items():
+        asked = [item for item in items if item.variant == variant and (note not in cultures or item.culture == note)]
+        asked_ids = pl.DataFrame({"item_id": [item.id for item in asked]})
+        joined = asked_ids.join(values[metric, variant], on="item_id", how="left", maintain_order="left")
+        scored = joined["value"].to_numpy()
+        marks = np.array([floors[place].by_item for place in places], dtype=np.float64).T
+        item_cultures = [item.culture for item in asked]
+        clusters = [item.cluster for item in asked]
+        if len(set(item_cultures)) > 1:
+            results = pooled_against_marks(scored, marks, item_cultures, clusters, **kinds[metric])
+            for place, mark in zip(places, marks.T, strict=True):
+                means[place] = pooled_mean(mark, item_cultures, clusters).value
+        else:
+            results = against_marks(scored, marks, clusters, **kinds[metric], level=level)
+        tests |= dict(zip(places, results, strict=True))
+        for place, mark in zip(places, marks.T.tolist(), strict=True):
+            floor = floors[place]
+            if floor.kind == "ceiling":
+                keys = [(item.id, variant, floor.metric, floor.name, metric) for item in asked]
+                people |= {key: value for key, value in zip(keys, mark, strict=True) if not math.isnan(value)}
+    by_item = pl.DataFrame([(*key, value) for key, value in people.items()], schema=CEILING_SCHEMA, orient="row")
+    return _floor_rows(floors, cultures, tests, means), by_item
+
+
+def _values_by_item(scores: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+    """Return each item's mean over its samples, by metric and variant."""
+    means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
+    return means.partition_by("metric", "variant", as_dict=True, include_key=False)
+
+
+def _known_by_item(floors: Sequence[Floor], values: Mapping[tuple[object, ...], pl.DataFrame]) -> Places:
+    """Return the places of floors that are known item by item, by the metric held against them, variant and note."""
+    places: Places = {}
+    for place, floor in enumerate(floors):
+        metric = floor.paired_with or floor.metric
+        if floor.by_item is not None and (metric, floor.variant) in values:
+            places.setdefault((metric, floor.variant, floor.note), []).append(place)
+    return places
+
+
+def _floor_rows(
+    floors: Sequence[Floor], cultures: set[str], tests: Mapping[int, Any], means: Mapping[int, float | None]
+) -> pl.DataFrame:
+    """Return the table of floors: those over several cultures are means over cultures, where these are known."""
+    by_culture: dict[tuple[str, ...], list[float]] = {}
+    for floor in floors:
+        if floor.note in cultures:
+            key = (floor.metric, floor.variant, floor.name, floor.kind)
+            by_culture.setdefault(key, []).append(floor.value)
+    rows = []
+    for place, floor in enumerate(floors):
+        row = floor._asdict() | (tests[place]._asdict() if place in tests else {})
+        if floor.note not in cultures:
+            key = (floor.metric, floor.variant, floor.name, floor.kind)
+            row["value"] = means.get(place, fmean(by_culture.get(key, [floor.value])))
+        rows.append({name: row.get(name) for name in FLOOR_SCHEMA})
+    return pl.DataFrame(rows, schema=FLOOR_SCHEMA)
