@@ -166,10 +166,10 @@ def test_a_report_is_written_from_python(tmp_path: Path) -> None:
 
     run = kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path / "runs", progress=False)
     for source in (run, run.path, [str(run.path)]):
-        page = kapwa.report(source, tmp_path / "page.html")
+        page = kapwa.write_report(source, tmp_path / "page.html")
         assert "Over a half" in page.read_text(encoding="utf-8")
     with pytest.raises(UsageError, match="it is a folder"):
-        kapwa.report(run, tmp_path)
+        kapwa.write_report(run, tmp_path)
 
 
 @pytest.mark.parametrize(

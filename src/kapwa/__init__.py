@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kapwa.exchange.formats import export_run, import_result
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
-    from kapwa.report.writing import report
+    from kapwa.report.writing import write_report
     from kapwa.runs.outputs import export_csv
     from kapwa.runs.responses import score_responses
 
@@ -45,9 +45,9 @@ __all__ = [
     "open_run",
     "open_runs",
     "plan",
-    "report",
     "score_responses",
     "write_forms",
+    "write_report",
 ]
 # The modules of those that are not in kapwa.api.
 _MODULES = {
@@ -57,7 +57,7 @@ _MODULES = {
     "exchange.formats": ("export_run", "import_result"),
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
-    "report.writing": ("report",),
+    "report.writing": ("write_report",),
     "runs.outputs": ("export_csv",),
     "runs.responses": ("score_responses",),
 }

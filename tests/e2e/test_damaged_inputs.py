@@ -101,7 +101,7 @@ def test_no_column_of_another_type_gives_a_traceback(run: Path, tmp_path: Path, 
     for column in pl.read_parquet_schema(run / f"{table}.parquet"):
         target = copied(run, tmp_path / column)
         spoiled(target, table, column)
-        problem(lambda folder=target: kapwa.report([folder], folder / "page.html", answers=None))
+        problem(lambda folder=target: kapwa.write_report([folder], folder / "page.html", answers=None))
         for form in ("csv", "lm-eval", "inspect", "eee"):
             problem(lambda folder=target, form=form: kapwa.export_run(folder, folder / form, form))
 

@@ -74,7 +74,7 @@ def test_who_answers_as_people_do_everywhere_is_not_said_to_differ_between_cultu
     said = across_sentences(view)[0]
     assert ". Compared on the share of what people score there, differences between cultures cannot be told" in said
     assert "from noise (p = " in said
-    assert all(rank == (1, 16) for rank in (view.worth(0, s, "sem_b")[1:] for s in view.subjects))
+    assert all(rank == (1, 16) for rank in (view.pooled_value_and_rank(0, s, "sem_b")[1:] for s in view.subjects))
 
 
 def test_what_is_compared_is_the_share_that_stands_beside_the_score(view: TaskView) -> None:

@@ -150,7 +150,7 @@ def test_every_number_stands_under_its_own_name(made_by: str, request: pytest.Fi
     runs = list(labelled.values())
     scores = {key: estimated(run, METRIC[key[0]]) for key, run in labelled.items()}
     assert len({round(row["value"], 6) for row in scores.values()}) > 2, "equal scores would show nothing"
-    page = kapwa.report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    page = kapwa.write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
     rows = page_rows(page, "Every model on kalahi/mc and kalahi/open")
     head, files = rows.pop("Model"), list(downloads(page))
     for (task, frame), row in scores.items():

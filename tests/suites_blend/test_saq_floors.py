@@ -24,8 +24,8 @@ from kapwa.suites.blend.saq_floors import (
     US_USUAL,
     USUAL,
     FloorMaker,
+    floors_left_out,
     leave_one_out,
-    left_out,
     saq_floors,
 )
 from kapwa.suites.blend.saq_match import Grader, Others, Target
@@ -125,7 +125,7 @@ def test_a_person_by_text_is_judged_by_every_key_that_the_others_may_have_made(
 @pytest.mark.parametrize("text", ["té", "green tea", "beer", "cerveza", "gaseosa", "water", "té con leche", "vino"])
 def test_a_reply_by_keys_without_one_person_by_making_every_key(text: str, asked_in: AskedIn) -> None:
     expected = sum(chance * right(key, asked_in, text) for chance, _, key in keys_without_one(DRINKS, asked_in))
-    assert GRADER.without_one(text, Target.of_question(DRINKS, asked_in)) == pytest.approx(expected)
+    assert GRADER.leave_one_out_share(text, Target.of_question(DRINKS, asked_in)) == pytest.approx(expected)
 
 
 def test_the_first_answer_of_a_list_is_reported_beside_the_list() -> None:
@@ -177,9 +177,9 @@ def test_all_others_answers_in_one_reply_do_not_hold_the_own_one() -> None:
     own = [question(name, "bread", group(2, f"pan {name}", f"{name} bread")) for name in names]
     one = saq_item(own[0], BOOK, "en", "inst-4")
     assert named(saq_floors([one], Others(own), GRADER), ALL_OTHERS) == 0.0
-    assert left_out([one], Others(own), 3) == []
+    assert floors_left_out([one], Others(own), 3) == []
     assert ALL_OTHERS not in {floor.name for floor in saq_floors([one], Others(own[:4]), GRADER)}
-    (note,) = left_out([one], Others(own[:4]), 3)
+    (note,) = floors_left_out([one], Others(own[:4]), 3)
     assert "not computed for 1 of 1 questions: it needs more than 3 other cultures" in note
     # The list of a reply that may hold more answers is longer.
     assert ALL_OTHERS not in {floor.name for floor in saq_floors([one], Others(own), GRADER, limit=4)}

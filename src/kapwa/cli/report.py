@@ -50,8 +50,7 @@ def report(
     from kapwa.report.analysis.page import save_analysis_figures
     from kapwa.report.figures import save_figures
     from kapwa.report.people import export_people_csv
-    from kapwa.report.writing import opened
-    from kapwa.report.writing import report as write
+    from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
@@ -71,7 +70,7 @@ def report(
                     hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
                 )
     margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
-    note(f"Report: {write(found, output, people=people or (), answers=most, **margins)}")
+    note(f"Report: {write_report(found, output, people=people or (), answers=most, **margins)}")
     if isinstance(found, Analysis):
         drawn = save_analysis_figures(found, figures) if figures is not None else []
         tables = [kapwa.export_csv(found, csv / found.path.name)] if csv is not None else []

@@ -202,7 +202,7 @@ def _culture_line(view: TaskView, subject: Subject, metric: str, members: Sequen
     strong, beside = "", f"n = {most:,}"
 
     def partial(run: int) -> float | None:
-        worth = view.worth(run, subject, metric)
+        worth = view.pooled_value_and_rank(run, subject, metric)
         # A share of what people score has no place on the axis of scores.
         by_share = worth is not None and worth[1] is not None and view.compared(metric).top is not None
         return None if worth is None or worth[1] is None or by_share else worth[0]

@@ -57,7 +57,7 @@ def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None
         marks = view.marks(subject, row["metric"], row["variant"], run)
         mark_values = [mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)]
         main = view.many and row["group"] == "all" and row["variant"] == view.variant
-        worth = view.worth(run, subject, row["metric"]) if main else None
+        worth = view.pooled_value_and_rank(run, subject, row["metric"]) if main else None
         pooled_and_ranks = worth if worth is not None and worth[1] is not None else (None, None, None)
         top = marks.top
         of_top = [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
@@ -144,7 +144,7 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
         n = max((int(row["n"]) for row in found if row is not None), default=0)
         cells = [Cell(subject.label, language_facts(view.language_of(subject, view.variant))[0])]
         for i, row in enumerate(found):
-            top, worth = view.marks(subject, metric, run=i).top, view.worth(i, subject, metric)
+            top, worth = view.marks(subject, metric, run=i).top, view.pooled_value_and_rank(i, subject, metric)
             cell = score_cell(row, info, strong=metric in view.headline, top=top)
             if worth is not None and worth[1] is not None and worth[2] is not None:
                 cell = cell._replace(small=f"{cell.small}; {wording.rank(worth[1], worth[2])}")

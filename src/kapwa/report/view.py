@@ -232,7 +232,11 @@ class TaskView:
         """Cultures with a score in the main variant, the highest first (mean over models of what it is worth)."""
         found = []
         for subject in self.subjects:
-            values = [worth[0] for i in range(len(self.runs)) if (worth := self.worth(i, subject, metric)) is not None]
+            values = [
+                worth[0]
+                for i in range(len(self.runs))
+                if (worth := self.pooled_value_and_rank(i, subject, metric)) is not None
+            ]
             if values:
                 found.append((sum(values) / len(values), subject))
         return [subject for _, subject in sorted(found, key=lambda pair: (-pair[0], pair[1].label))]
@@ -290,7 +294,9 @@ class TaskView:
         named = list(places.values())
         return found and found._replace(cultures=tuple(named[int(str(k))] for k in found.cultures))
 
-    def worth(self, run: int, subject: Subject, metric: str) -> tuple[float, int | None, int | None] | None:
+    def pooled_value_and_rank(
+        self, run: int, subject: Subject, metric: str
+    ) -> tuple[float, int | None, int | None] | None:
         """A culture's value drawn towards the mean of many as far as noise explains, and the interval of its rank.
 
         Of what cultures are compared on; the score itself, without ranks, for metrics that are no headline and where

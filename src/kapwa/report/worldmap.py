@@ -62,7 +62,7 @@ def map_charts(view: TaskView) -> list[MapChart]:
         what += f": {view.compared(view.metric).words}"
     title = f"{what}, on the map ({PARTIAL})"
     for i in range(len(view.runs)):
-        worths = [(subject.label, view.worth(i, subject, view.metric)) for subject in view.subjects]
+        worths = [(subject.label, view.pooled_value_and_rank(i, subject, view.metric)) for subject in view.subjects]
         found.append({label: worth[0] for label, worth in worths if worth is not None})
     placed = [[value for label, value in values.items() if place_of(label) is not None] for values in found]
     if max(map(len, placed), default=0) < LEAST_PLACES:

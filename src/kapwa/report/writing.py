@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 Source = Run | Analysis | str | Path
 
 
-def report(
+def write_report(
     runs: Source | Sequence[Source],
     out: str | Path = "report.html",
     *,

@@ -41,7 +41,7 @@ from kapwa.records import Floor, Item
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import find_answer
-from kapwa.suites.blend.saq_match import Grader, Others, Target, alone, said_in
+from kapwa.suites.blend.saq_match import Grader, Others, Target, answers_in_language, single_author_probability
 from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
 from kapwa.suites.blend.variants import AskedIn
 
@@ -159,7 +159,8 @@ class FloorMaker:
             language, texts = next(target.sides(group))
             total += group.votes if texts else 0
             each = group.votes / (len(texts) or 1)
-            lone = min(each, alone(group.votes, len(texts)))  # votes for a wording that nobody else wrote
+            # Votes for a wording that nobody else wrote.
+            lone = min(each, single_author_probability(group.votes, len(texts)))
             for text in texts:
                 found += each - lone
                 own = (index, None if group.votes == 1 else (language, text))
@@ -185,7 +186,7 @@ class FloorMaker:
 
         order = sorted(questions, key=rank)
         count = min(_SHUFFLES, len(order) - 1)
-        said = [next(iter(said_in(q.groups[0], q.language, language)), "") for q in order]
+        said = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
         return {
             q.id: [said[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
         }
@@ -196,7 +197,7 @@ def few_others(others: Others, question: Question, limit: int) -> bool:
     return len(others.of(question.id, question.country)) <= limit
 
 
-def left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
+def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
     """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
     found = {item.id: others.question(item.cluster, item.culture) for item in items}
     asked = [question for question in found.values() if question is not None]

@@ -21,10 +21,10 @@ _NO_REPLY = Reply("", (), too_many=False, status="empty")
 class Graded(NamedTuple):
     """One reply and what was found in it; ``text`` is None when the model gave none (failed, or never asked).
 
-    ``first``: whether the first answer alone gives one. ``without_one``: the share of keys without one person's answer
-    by which the reply gives one. ``local``: whether it gives an answer in the local language; None where that is not
-    asked (see :func:`local_asked`). ``reference``: the released weight, 0 without a match. ``declined``: it reads as a
-    refusal or "I don't know".
+    ``first``: whether the first answer alone gives one. ``leave_one_out_share``: the share of keys without one
+    person's answer by which the reply gives one. ``local``: whether it gives an answer in the local language; None
+    where that is not asked (see :func:`local_asked`). ``reference``: the released weight, 0 without a match.
+    ``declined``: it reads as a refusal or "I don't know".
     """
 
     item: Item
@@ -34,7 +34,7 @@ class Graded(NamedTuple):
     reply: Reply
     hit: Hit | None
     first: bool
-    without_one: float
+    leave_one_out_share: float
     local: bool | None
     reference: float
     declined: bool
@@ -104,7 +104,7 @@ def _graded(
     first = hit is not None
     if first and len(reply.answers) > 1 and not reply.too_many:
         first = grader.find(first_answer(reply.answers, fields["question"]), target) is not None
-    left = 0.0 if hit is None or not fields["counted"] else grader.without_one(reply.text, target)
+    left = 0.0 if hit is None or not fields["counted"] else grader.leave_one_out_share(reply.text, target)
     local = None
     if local_asked(item):
         hits = grader.hits(reply.text, target) if hit is not None else ()

@@ -109,14 +109,15 @@ class Grader:
                     if rule is not None:
                         yield Hit(index, answer, code, rule, group.votes)
 
-    def without_one(self, text: str, target: Target) -> float:
+    def leave_one_out_share(self, text: str, target: Target) -> float:
         """Return the share of keys without one person's answer by which ``text`` gives an answer: one key a vote."""
         found: dict[tuple[int, str], float] = {}
         for hit in self.hits(text, target):
             group = target.groups[hit.group]
             language, texts = next(target.sides(group))
             # Of a group of one vote nothing is left. What others wrote too, and translations, are never lost.
-            lost = alone(group.votes, len(texts)) if group.votes == 1 or hit.language == language else 0.0
+            losable = group.votes == 1 or hit.language == language
+            lost = single_author_probability(group.votes, len(texts)) if losable else 0.0
             found[hit.group, "" if group.votes == 1 else hit.answer] = lost
             if not lost or len(found) > 1:
                 return 1.0
@@ -136,7 +137,7 @@ class Grader:
         return None
 
 
-def alone(votes: int, wordings: int) -> float:
+def single_author_probability(votes: int, wordings: int) -> float:
     """Return the chance that one of a group's ``wordings`` was written by one person alone.
 
     Each wording is taken to be written once, and every further vote to fall on any of them alike.
@@ -162,10 +163,10 @@ def reference_reply(text: str, prompt: str) -> str:
 
 
 # Rules under which an answer's own words stand in the reply, so that several found are several said.
-_STANDING = ("exact", "phrase", "inside")
+_VERBATIM_RULES = ("exact", "phrase", "inside")
 
 
-def said_in(group: Group, spoken: str, language: str) -> tuple[str, ...]:
+def answers_in_language(group: Group, spoken: str, language: str) -> tuple[str, ...]:
     """Return a group's answers as they can be said in ``language``; ``spoken`` is the language of its local answers.
 
     In the local language where both are one, else in English; empty where nobody translated them.
@@ -204,7 +205,7 @@ class Others:
 
         Of two equally common the first in the file; of one answer's wordings the first.
         """
-        return next(iter(said_in(question.groups[0], question.language, language)), "")
+        return next(iter(answers_in_language(question.groups[0], question.language, language)), "")
 
     def commonest(self, question_id: str, country: str, language: str, most: int) -> list[str]:
         """Return up to ``most`` answers that are usual in most other countries, as said in ``language``.
@@ -259,6 +260,6 @@ class Others:
 def _standing(grader: Grader, text: str, answer: str, code: str) -> str:
     """Return the answer's folded words if they stand in the text as they are, else ""."""
     matcher = grader.matcher(code)
-    if matcher.match(text, answer) not in _STANDING:
+    if matcher.match(text, answer) not in _VERBATIM_RULES:
         return ""
     return " ".join(matcher.prepare(answer).tokens)

@@ -117,17 +117,18 @@ def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], m
 
 def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
     """Value and outcome of one reply by every metric that measures it; the item's own language alone has two more."""
-    there, outcome = one.text is not None, one.outcome
+    answered = one.text is not None
+    outcome = one.outcome
     weighed: Outcome = "scored" if outcome in ("right", "wrong") else outcome
-    scored: Outcome = "scored" if there else "failed"
-    sem_b: Judgement = (float(one.hit is not None) if there else None, outcome)
-    sem_w: Judgement = (one.weight if there else None, weighed)
+    scored: Outcome = "scored" if answered else "failed"
+    sem_b: Judgement = (float(one.hit is not None) if answered else None, outcome)
+    sem_w: Judgement = (one.weight if answered else None, weighed)
     weighs = one.item.fields["counted"]  # nobody's votes give no weight
     yield "sem_b", sem_b
     first: Outcome = "wrong" if outcome == "right" and not one.first else outcome
-    yield "sem_b_first", (float(one.first) if there else None, first)
+    yield "sem_b_first", (float(one.first) if answered else None, first)
     if weighs:
-        yield "sem_b_loo", (one.without_one if there else None, weighed)
+        yield "sem_b_loo", (one.leave_one_out_share if answered else None, weighed)
         yield "sem_w", sem_w
     if one.item.fields["valid_paper"]:
         yield "sem_b_paper", sem_b
@@ -135,14 +136,14 @@ def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
             yield "sem_w_paper", sem_w
     if local_asked(one.item):
         local: Outcome = "wrong" if outcome == "right" and not one.local else outcome
-        yield "sem_b_local", (float(bool(one.local)) if there else None, local)
-        yield "answered_in_english", (float(one.hit is not None and not one.local) if there else None, scored)
+        yield "sem_b_local", (float(bool(one.local)) if answered else None, local)
+        yield "answered_in_english", (float(one.hit is not None and not one.local) if answered else None, scored)
     released: Outcome = "right" if one.reference > 0 else "wrong"
-    yield "sem_b_reference", (float(one.reference > 0), released) if there else (None, "failed")
+    yield "sem_b_reference", (float(one.reference > 0), released) if answered else (None, "failed")
     if weighs:
-        yield "sem_w_reference", (one.reference if there else None, scored)
+        yield "sem_w_reference", (one.reference if answered else None, scored)
     shares = {"too_many": one.reply.too_many, "refused": outcome == "refused", "empty": outcome == "empty"}
-    yield from ((name, (float(holds) if there else None, scored)) for name, holds in shares.items())
+    yield from ((name, (float(holds) if answered else None, scored)) for name, holds in shares.items())
 
 
 def _verdict(one: Graded, verdict: bool | None) -> Judgement:

@@ -21,7 +21,7 @@ from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, split_variant
 from kapwa.suites.blend.questions import Question, is_valid_code, is_valid_paper, people_said
-from kapwa.suites.blend.saq_floors import left_out, saq_floors
+from kapwa.suites.blend.saq_floors import floors_left_out, saq_floors
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
 from kapwa.suites.blend.saq_options import SAQ_HEADLINE, SEM_B_LOO, SEM_W, SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_tables import judge_saq
@@ -90,7 +90,7 @@ class SaqTask(SteppedTask):
     def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge replies; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
         judged = judge_saq(items, answers, self.settings, others=self.others, grader=self.grader, judge=self.judge)
-        notes = left_out(items, self.others, self.settings.max_answers)
+        notes = floors_left_out(items, self.others, self.settings.max_answers)
         return Judged(judged.scores, {**judged.tables, "tools": self.tools()}, notes)
 
     def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
