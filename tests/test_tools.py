@@ -19,11 +19,11 @@ def tool(name: str) -> Any:
 
 
 def test_a_change_touches_the_tests_of_its_room_and_those_that_import_it() -> None:
-    touched = tool("changed_tests").touched_tests([PurePosixPath("src/kapwa/stats/pooled.py")])
+    touched = tool("changed_tests").touched_tests([PurePosixPath("src/kapwa/stats/spread.py")])
     names = {str(path) for path in touched}
     assert "tests/stats/test_pooled.py" in names
     assert all(path.parts[1] == "stats" or "kapwa.stats" in (TOOLS.parent / path).read_text() for path in touched)
-    assert any(path.parts[1] != "stats" for path in touched)  # a test elsewhere that imports kapwa.stats.pooled
+    assert any(path.parts[1] != "stats" for path in touched)  # a test elsewhere that imports kapwa.stats.spread
     assert not any(name.startswith("tests/languages") for name in names)
 
 
