@@ -30,7 +30,7 @@ def member_event(event: Event, *, live: bool) -> None:
 @kind("session.closed", stays=True)
 @kind("project.changed", stays=True)
 @kind("backup.taken", stays=True)
-def noted(event: Event, *, live: bool) -> None:
+def no_table_change(event: Event, *, live: bool) -> None:
     """No table changes; the log says it.
 
     Body: ``title``, ``attendees`` (authors) and ``scribe`` of a session, ``names`` of settings that were changed.

@@ -144,7 +144,7 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
     return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
 
 
-@page("questions/import/", read=WRITERS, write=WRITERS, alone=False)
+@page("questions/import/", read=WRITERS, write=WRITERS, hold_write_lock=False)
 def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
     if request.method != "POST":
