@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 
+from django.apps import apps
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
@@ -24,7 +25,7 @@ from kapwa.studio.core.tables import Current, Event, Membership, Project
 # SQLite takes one writer at a time; whoever waits inside the database may wait for ever, so they wait here.
 _WRITER = threading.RLock()
 # The tables that are made from events, of every part of the studio.
-_TABLES = sorted(Current.__subclasses__(), key=lambda table: table.__name__)
+_TABLES = sorted((one for one in apps.get_models() if issubclass(one, Current)), key=lambda table: table.__name__)
 
 
 class ConflictError(KapwaError):
