@@ -44,12 +44,12 @@ from kapwa.studio.settings import configure
 configure(Path(sys.argv[1]), database=sys.argv[2] or None)
 from django.db import transaction
 from kapwa.studio import commands
-from kapwa.studio.core.log import record, writing
+from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.models import Question, Wording
 project = commands.find_project("load")
 project.people_each = 10_000
 project.save()
-with writing(), transaction.atomic():
+with single_writer(), transaction.atomic():
     for n in range(int(sys.argv[3])):
         body = dict(text=f"Ano ang kinakain sa araw {n}?", language="fil", topic="Food", kind="text", name="")
         record(project, "question.written", body, actor="a")

@@ -31,21 +31,21 @@ def test_what_waited_behind_its_authors_withdrawal_is_not_written(
     from kapwa.studio.core import security
     from kapwa.studio.core.erasure import erase_author, forget
     from kapwa.studio.core.kinds import RefusedError
-    from kapwa.studio.core.log import record, writing
+    from kapwa.studio.core.log import record, single_writer
     from kapwa.studio.models import Event, Membership
 
     berto = Membership.objects.get(pseudonym="Berto")
 
     @contextmanager
     def behind() -> Iterator[None]:
-        with writing():
+        with single_writer():
             with transaction.atomic():
                 erase_author(project, berto.author)
                 berto.left = timezone.now()
                 forget(berto)
             yield
 
-    monkeypatch.setattr(security, "writing", behind)
+    monkeypatch.setattr(security, "single_writer", behind)
     people["berto"].post("situations/new/", a_situation(CANARY), status=404)
     assert not Event.objects.filter(kind="situation.drafted").exists()
     monkeypatch.undo()
@@ -61,19 +61,19 @@ def test_who_saves_settings_behind_a_withdrawal_brings_no_text_back(
 
     from kapwa.studio.core import security
     from kapwa.studio.core.erasure import erase_author
-    from kapwa.studio.core.log import differences, writing
+    from kapwa.studio.core.log import differences, single_writer
 
     people["ana"].post("settings/", {"contact": CANARY, "limits": CANARY})
     people["ana"].post("people/", {"action": "roles", "author": _of("Dina"), "roles": ["coordinator"]})
 
     @contextmanager
     def behind() -> Iterator[None]:
-        with writing():
+        with single_writer():
             with transaction.atomic():
                 erase_author(project, _of("Ana"))
             yield
 
-    monkeypatch.setattr(security, "writing", behind)
+    monkeypatch.setattr(security, "single_writer", behind)
     people["dina"].post("settings/", {"action": "questions", "question_elder": "Paano mo sasabihin?"})
     project.refresh_from_db()
     assert (project.contact, project.limits) == ("", "")

@@ -22,8 +22,8 @@ def parts(project: Any, food: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]
     from kapwa.studio.core import intake
 
     counts: list[int] = []
-    hold, take = intake.hold, intake.take
-    monkeypatch.setattr(intake, "hold", lambda project: (counts.append(0), hold(project)))
+    lock_project, take = intake.lock_project, intake.take
+    monkeypatch.setattr(intake, "lock_project", lambda project: (counts.append(0), lock_project(project)))
 
     def counted(*arguments: Any) -> Any:
         counts[-1] += 1
@@ -90,7 +90,7 @@ def test_every_upload_passes_the_one_gate() -> None:
     assert len(uploading) == 3
     for text in uploading:
         assert text.count("request.FILES") == text.count("with brought(") == 1
-        assert "alone=False" in text
+        assert "hold_write_lock=False" in text
 
 
 def test_questions_and_prompts_are_read_before_others_wait(askers: dict[str, Someone], monkeypatch: Any) -> None:

@@ -207,7 +207,7 @@ def test_no_translation_puts_markup_into_a_page(
 ) -> None:
     from django.db import transaction
 
-    from kapwa.studio.core.log import record, writing
+    from kapwa.studio.core.log import record, single_writer
     from kapwa.studio.models import InterfaceText
 
     tala = translators[0]
@@ -218,7 +218,7 @@ def test_no_translation_puts_markup_into_a_page(
     people["edo"].post("/language/", {"language": "fil"})
     assert "Mga pulong-pulong" not in people["edo"].get("")
     # A row that came past the form, such as in an archive from elsewhere, is left out of pages.
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         for source in ("Topics", "Project", "Leave this device", "Skip to the content"):
             body = {"language": "fil", "source": source, "texts": [SCRIPT]}
             record(project, "message.translated", body, actor="")

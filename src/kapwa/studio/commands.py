@@ -17,7 +17,7 @@ from kapwa.errors import UsageError, nearest
 from kapwa.studio.core import consent, erasure, withdrawals
 from kapwa.studio.core.forms import FORMS
 from kapwa.studio.core.languages import checked_tag
-from kapwa.studio.core.log import differences, rebuild, writing
+from kapwa.studio.core.log import differences, rebuild, single_writer
 from kapwa.studio.core.members import invite
 from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.core.withdrawals import undone
@@ -55,7 +55,7 @@ def prepare() -> None:
     made = {(_MADE, name) for app, name in leaves if app == "studio"}
     if made <= executor.loader.applied_migrations.keys() and not executor.migration_plan(leaves):
         return
-    with writing():
+    with single_writer():
         call_command("migrate", verbosity=0, interactive=False)
         for project in Project.objects.all():
             with transaction.atomic():
@@ -79,7 +79,7 @@ def new_project(
     if form not in FORMS:
         raise UsageError(f"The studio has no form {form!r}.", hint=nearest(form, FORMS))
     tags = [checked_tag(tag) for tag in (language, *languages)]
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Choose another name.")
         project = Project.objects.create(
@@ -116,7 +116,7 @@ def invite_people(project: Project, roles: Iterable[str], count: int, url: str) 
     """Make ``count`` invitations, each for one person; raise UsageError for a ``url`` that is no web address."""
     if url and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
         raise UsageError(f"{url!r} is no address of a studio.", hint="Such as --url https://studio.example.org")
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         codes = [invite(project, list(roles)) for _ in range(count)]
     return [Invited(code, f"{url.rstrip('/')}/join/{code}/") for code in codes]
 
@@ -158,7 +158,7 @@ def _refuse_damaged() -> None:
 def clear_traces() -> str:
     """Clear traces of what was removed that could not be cleared at once; return a sentence where they still are."""
     try:
-        with writing():
+        with single_writer():
             withdrawals.keep()
             with transaction.atomic():
                 for project in Project.objects.all():
@@ -220,7 +220,7 @@ def serve(
         raise UsageError(f"{host} is no address to listen on.", hint=hint) from None
     except OSError as error:
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
-    with writing():
+    with single_writer():
         call_command("clearsessions")  # visits that ended by their age
     local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     addresses = [f"http://{name}:{server.effective_port}" for name in (local, *network)]

@@ -67,7 +67,7 @@ def settings_of(
             "django.middleware.common.CommonMiddleware",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
-            "kapwa.studio.core.intake.Here",
+            "kapwa.studio.core.intake.PresenceCookie",
             "django.middleware.clickjacking.XFrameOptionsMiddleware",
         ],
         "ROOT_URLCONF": "kapwa.studio.urls",

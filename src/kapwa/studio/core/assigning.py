@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from kapwa.studio.core.log import hold, writing
+from kapwa.studio.core.log import lock_project, single_writer
 from kapwa.studio.core.tables import Lease, Membership
 
 # How long a thing waits for somebody who looks at it, and for somebody who took a batch along without a network.
@@ -46,8 +46,8 @@ def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: i
     others are at work at the desk; who is there alone goes on with what is further along.
     """
     now = timezone.now()
-    with writing(), transaction.atomic():
-        hold(member.project)
+    with single_writer(), transaction.atomic():
+        lock_project(member.project)
         leases = Lease.objects.filter(project=member.project, desk=desk)
         leases.filter(Q(until__lte=now) | Q(author=member.author, done=True)).delete()
         found = _Desk(member, desk, done())

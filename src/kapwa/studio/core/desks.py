@@ -154,7 +154,7 @@ def filled_in(member: Membership, task: Task, values: Mapping[str, str]) -> tupl
 
 
 def deliver(member: Membership, task: Task, values: Mapping[str, str], **more: Any) -> Event:
-    """Record what a member filled in for a task; in a transaction, within ``events.writing``.
+    """Record what a member filled in for a task; in a transaction, within ``log.single_writer``.
 
     ``more``: the event's ``uuid``, with which it counts once however often it is sent, and ``device_time``. Raises what
     :func:`filled_in` and ``events.record`` do.

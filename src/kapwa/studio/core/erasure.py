@@ -16,12 +16,12 @@ from django.db import OperationalError, connection
 
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import KINDS
-from kapwa.studio.core.log import hold, rebuild
+from kapwa.studio.core.log import lock_project, rebuild
 from kapwa.studio.core.release import LIMITS
 from kapwa.studio.core.tables import Event, Lease, Membership, Project, TracesDue
 
 # What stays of an emptied body: numbers are given once.
-_KEPT = ("number", "round")
+FIELDS_KEPT = ("number", "round")
 # Where events hold the words that a release publishes and runs repeat; the rest are remarks, choices, names of things.
 _PUBLISHED = ("text", "texts", "english", "changes", "fields")
 _CODES = frozenset({"language", "category", "best", "topic", "country", "culture"})
@@ -41,7 +41,7 @@ def erase_author(project: Project, author: str) -> None:
     the author wrote last are emptied; names of topics that others took over become numbers, for every item has a topic.
     What the author did for others without a text, such as accepting, stays, by nobody.
     """
-    hold(project)
+    lock_project(project)
     events = list(Event.objects.filter(project=project, erased=False).order_by("seq"))
     stored = {event.seq: (event.actor, event.body) for event in events}
     before = set(_words(events))
@@ -84,7 +84,7 @@ def _empty_events(author: str, events: Iterable[Event]) -> None:
             if own:
                 taken[event.subject or str(event.uuid)] = fields | set(body.get("changes", ()))
             emptied.add(str(event.uuid))
-            event.erased, event.body = True, {name: body[name] for name in _KEPT if name in body}
+            event.erased, event.body = True, {name: body[name] for name in FIELDS_KEPT if name in body}
         elif fields and "changes" in body:
             taken[str(event.uuid)] = fields
             event.body = body | {

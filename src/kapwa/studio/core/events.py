@@ -9,31 +9,19 @@ from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
 from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic
 
 
-@kind("member.invited", stays=True)
-@kind("member.joined", stays=True)
-@kind("member.agreed", stays=True)
-@kind("member.changed", stays=True)
-@kind("member.roles", stays=True)
-@kind("member.return", stays=True)
-@kind("member.return-agreed", stays=True)
-@kind("member.return-refused", stays=True)
-@kind("member.returned", stays=True)
-@kind("member.left", stays=True)
-def member_event(event: Event, *, live: bool) -> None:
-    """The subject is the member whom it is about, by their ``author``.
-
-    Body: ``roles`` and ``count`` (of an invitation), ``version`` and ``scopes`` (agreed to), or nothing.
-    """
-
-
+@kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
+@kind("member.return", "member.return-agreed", "member.return-refused", "member.returned", stays=True)
+@kind("session.closed", "project.changed", "backup.taken", "work.brought", stays=True)
 @kind("session.opened")
-@kind("session.closed", stays=True)
-@kind("project.changed", stays=True)
-@kind("backup.taken", stays=True)
-def noted(event: Event, *, live: bool) -> None:
-    """No table changes; the log says it.
+@kind("record.conflicting", remarks=("remark", "depends"))
+def no_table_change(event: Event, *, live: bool) -> None:
+    """The log says it, and no current table changes.
 
-    Body: ``title``, ``attendees`` (authors) and ``scribe`` of a session, ``names`` of settings that were changed.
+    The subject of what happens to a member is that member, by their ``author``. Body: ``roles`` and ``count`` of an
+    invitation, ``version`` and ``scopes`` that somebody agreed to; ``title``, ``attendees`` (authors) and ``scribe`` of
+    a session; ``names`` of settings that were changed; ``new``: how many answers before this in the log came of a file
+    that somebody brought, as their people's. What came under the number of another record is kept with the body of the
+    desk's own event, with ``desk`` and the ``uuid`` that was taken; the first stands.
     """
 
 

@@ -23,7 +23,7 @@ from kapwa.studio.core.erasure import clear_traces
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import MANIFEST, release_files
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.log import rebuild, writing
+from kapwa.studio.core.log import rebuild, single_writer
 from kapwa.studio.core.members import hashed, new_code
 from kapwa.studio.core.tables import ConsentText, Event, Invitation, Membership, Person, Project, Release
 
@@ -178,7 +178,7 @@ def read_private(path: Path) -> str:
 
 
 def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
         ids = [row["uuid"] for row in found["events"][:500]]

@@ -17,20 +17,19 @@ from kapwa.studio.core.tables import Project
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a project makes. One object a form, put into :data:`FORMS` under its ``name`` by the part that defines it.
+    """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
-    ``name``: that of the suite whose data its releases are. ``menu``: the template of its links to pages. ``settings``:
-    what of a project's settings only this form has. ``home``: shows what is done and what waits for whom, with the
-    desks at which work waits. ``take_in``: takes existing items in from a file, folder or sample pack, and returns a
-    sentence that says what is new. ``begin``: gives a new project what every project of the form begins with.
-    ``answered``: whether people answer its items, in languages that they choose. ``options_task``: the task whose data
-    validators choose options of, where a file of it is brought. ``questionnaire``: the questions that writers are
-    asked, with ``key``, ``kind`` and ``text``, in the project's words or else (with ``ours`` all) in the studio's.
-    ``topic_coverage``: how far topics are covered. ``hidden``: the ids of events that nobody may see yet. ``numbers``:
-    by ids of items, those under which people see them, for links of the log.
+    ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
+    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``take_in``: takes
+    existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
+    a new project what every project of the form begins with. ``answered``: whether people answer its items, in
+    languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
+    is brought. ``questionnaire``: the questions that writers are asked, with ``key``, ``kind`` and ``text``, in the
+    project's words or else (with ``ours`` all) in the studio's. ``topic_coverage``: how far topics are covered.
+    ``hidden``: the ids of events that nobody may see yet. ``numbers``: by ids of items, those under which people see
+    them, for links of the log.
     """
 
-    name: str
     release: type[ReleaseForm]
     menu: str
     settings: tuple[str, ...]
@@ -45,6 +44,7 @@ class Form:
     numbers: Callable[[Project], Mapping[str, int]] = lambda project: {}
 
 
+# By the name of the suite whose data the form's releases are.
 FORMS: dict[str, Form] = {}
 
 

@@ -30,7 +30,7 @@ from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.describe import Tables, as_markdown, croissant, datasheet, languages_of, log_facts, readme
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.log import hold, record, writing
+from kapwa.studio.core.log import lock_project, record, single_writer
 from kapwa.studio.core.release import LIMITS, Published, ReleaseForm, is_private, public_salt
 from kapwa.studio.core.tables import Event, Membership, Project, Release
 from kapwa.suites.eecc.form import MANY_LANGUAGES
@@ -78,8 +78,8 @@ def freeze(
     is none or too small a step, and where nothing is accepted; RefusedError where what the version held was removed.
     """
     numbers = _numbers(version)
-    with writing(), transaction.atomic():  # a release that cannot be written is none
-        hold(project)
+    with single_writer(), transaction.atomic():  # a release that cannot be written is none
+        lock_project(project)
         release, held = Release.objects.filter(project=project, version=version).first(), 0
         if any(withdrawals.undone(project, withdrawals.known())):
             message = _("Words of somebody who withdrew are in this project again: it comes from an older copy.")
@@ -241,7 +241,8 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     if release.items.keys() - {one.item for one in found} or release.digests["tables"] != _held(_tables(found)):
         message = _("Something that %(version)s held was removed, so it cannot be written again.")
         raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
-    found = [one for one in found if not one.drawn or is_private(project, one.drawn, release.private) == private]
+    share = release.private
+    found = [one for one in found if not one.privacy_unit or is_private(project, one.privacy_unit, share) == private]
     tables = _tables(found)
     if any(name not in tables for name in form.files):
         part = "private" if private else "public"

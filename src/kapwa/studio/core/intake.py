@@ -25,7 +25,7 @@ from pydantic import AwareDatetime, BaseModel, ValidationError, field_validator
 from kapwa.errors import DataError, KapwaError
 from kapwa.studio.core.desks import BUTTON, Task, deliver, filled_in, task_of
 from kapwa.studio.core.gate import MOST, MOST_RECORDS, WORK, admit
-from kapwa.studio.core.log import ConflictError, hold, record, writing
+from kapwa.studio.core.log import ConflictError, lock_project, record, single_writer
 from kapwa.studio.core.security import agreed
 from kapwa.studio.core.tables import Event, Membership, Person, Project
 from kapwa.tables_io import read_sheet
@@ -82,7 +82,7 @@ def binding(member: Membership, task: Task) -> str:
     return " ".join((task.desk, task.subject, task.seen, token_of(member.person_id)))
 
 
-class Here:
+class PresenceCookie:
     """Keep a cookie that says who is here, for pages that work without a network; gone when the visit ends."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -105,7 +105,7 @@ def take(members: Mapping[str, Membership], one: Any) -> dict[str, Any]:
 
     200: it is recorded, now or before. 403: somebody else filled it in; nothing is recorded. 409: its number is taken
     by another content; it is kept in the log as ``record.conflicting``, and the first stands. 422: it is refused.
-    500: a fault of ours. To be called in a transaction, within ``events.writing``.
+    500: a fault of ours. To be called in a transaction, within ``log.single_writer``.
     """
     try:
         with transaction.atomic():
@@ -165,8 +165,8 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
 def _take_part(project: Project, given: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Taken:
     """Take in as many records as a phone sends at once, each with its row, while others wait."""
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
-    with writing(), transaction.atomic():
-        hold(project)
+    with single_writer(), transaction.atomic():
+        lock_project(project)
         present = Membership.objects.filter(project=project, left=None, person__isnull=False)
         present = present.filter(pk=only.pk) if only else present
         members = {token_of(member.person_id): member for member in present.select_related("project") if agreed(member)}

@@ -163,7 +163,7 @@ def beside_english(texts: polib.POFile) -> polib.POFile:
     return texts
 
 
-def use(request: HttpRequest, project: Project | None, *, guarded: bool = False) -> None:
+def activate_language(request: HttpRequest, project: Project | None, *, guarded: bool = False) -> None:
     """Let the page speak the visitor's language: their choice, else what their browser prefers, else English.
 
     A page of a project is entered twice: by its address, when nothing of the project may show yet, and by its member.
@@ -231,4 +231,4 @@ class InterfaceMiddleware(LocaleMiddleware):
 
     def process_request(self, request: HttpRequest) -> None:
         """Choose the language of a page of no project yet."""
-        use(request, None)
+        activate_language(request, None)

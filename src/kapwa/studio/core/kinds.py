@@ -40,11 +40,11 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {}
 
 
-def kind(name: str, **rules: Any) -> Callable[[Apply], Apply]:
-    """Register the function that applies events of a kind; ``rules`` are the other fields of :class:`Kind`."""
+def kind(*names: str, **rules: Any) -> Callable[[Apply], Apply]:
+    """Register the function that applies events of these kinds; ``rules`` are the other fields of :class:`Kind`."""
 
     def register(apply: Apply) -> Apply:
-        KINDS[name] = Kind(apply, **rules)
+        KINDS.update(dict.fromkeys(names, Kind(apply, **rules)))
         return apply
 
     return register

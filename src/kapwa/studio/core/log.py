@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 
+from django.apps import apps
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
@@ -24,7 +25,7 @@ from kapwa.studio.core.tables import Current, Event, Membership, Project
 # SQLite takes one writer at a time; whoever waits inside the database may wait for ever, so they wait here.
 _WRITER = threading.RLock()
 # The tables that are made from events, of every part of the studio.
-_TABLES = sorted(Current.__subclasses__(), key=lambda table: table.__name__)
+_TABLES = sorted((one for one in apps.get_models() if issubclass(one, Current)), key=lambda table: table.__name__)
 
 
 class ConflictError(KapwaError):
@@ -32,13 +33,13 @@ class ConflictError(KapwaError):
 
 
 @contextmanager
-def writing() -> Iterator[None]:
+def single_writer() -> Iterator[None]:
     """Be the process's one writer; with SQLite others wait until this one is done."""
     with _WRITER if connection.vendor == "sqlite" else nullcontext():
         yield
 
 
-def hold(project: Project) -> None:
+def lock_project(project: Project) -> None:
     """Let nobody else write in ``project`` until the transaction ends; SQLite has one writer anyway."""
     if connection.vendor != "sqlite":
         Project.objects.select_for_update().get(pk=project.pk)
@@ -59,10 +60,10 @@ def record(
 
     ``actor`` is a member's ``author``; ``subject`` the id of what it is about. ``body`` gets a ``number`` where the
     kind counts. Raises ConflictError where the id is taken by another content, RefusedError where the event cannot
-    happen now. To be called in a transaction, within :func:`writing`.
+    happen now. To be called in a transaction, within :func:`single_writer`.
     """
     rules = KINDS[kind]
-    hold(project)
+    lock_project(project)
     plain = json.loads(json.dumps(body))
     own = {"project": project, "kind": kind, "actor": actor, "subject": subject}
     before = Event.objects.filter(uuid=uuid).first() if uuid else None
@@ -85,7 +86,7 @@ def record(
 
 def rebuild(project: Project) -> None:
     """Make the current tables of ``project`` anew from its events; in a transaction."""
-    hold(project)
+    lock_project(project)
     for table in _TABLES:
         table.objects.filter(project=project).delete()
     for event in Event.objects.filter(project=project, erased=False).order_by("seq").iterator():
@@ -106,7 +107,7 @@ def snapshot(project: Project) -> dict[str, dict[str, dict[str, Any]]]:
 
 def differences(project: Project) -> list[str]:
     """Say where the current tables differ from what the events make; the tables stay as they are."""
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         now = snapshot(project)
         rebuild(project)
         made = snapshot(project)

@@ -20,13 +20,13 @@ Items = Mapping[str, Any]
 class Published(NamedTuple):
     """An item as a release publishes it: its rows by file, and the ``name`` that people know it by.
 
-    ``item``: its id in the log; ``drawn``: what decides whether it is private, "" for what every part has.
+    ``item``: its id in the log; ``privacy_unit``: what decides whether it is private, "" for what every part has.
     """
 
     item: str
     name: str
     revision: Any
-    drawn: str
+    privacy_unit: str
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -106,9 +106,9 @@ def item_id(project: Project, number: int) -> str:
     return f"{project.slug}-{number:03d}"
 
 
-def is_private(project: Project, drawn: str, share: float) -> bool:
+def is_private(project: Project, privacy_unit: str, share: float) -> bool:
     """Say whether an item (its cluster's id) is among the private ``share``; a later release says the same."""
-    place = hashlib.blake2b(f"{project.salt}\0private\0{drawn}".encode(), digest_size=8).digest()
+    place = hashlib.blake2b(f"{project.salt}\0private\0{privacy_unit}".encode(), digest_size=8).digest()
     return int.from_bytes(place, "big") / 2**64 < share
 
 

@@ -20,9 +20,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
-from kapwa.studio.core.interface import use
+from kapwa.studio.core.interface import activate_language
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.log import ConflictError, hold, writing
+from kapwa.studio.core.log import ConflictError, lock_project, single_writer
 from kapwa.studio.core.roles import NOBODY
 from kapwa.studio.core.tables import Membership, Person, Project
 
@@ -69,13 +69,13 @@ def page(
     read: frozenset[str] = NOBODY,
     write: frozenset[str] = NOBODY,
     consented: bool = True,
-    alone: bool = True,
+    hold_write_lock: bool = True,
     api: bool = False,
 ) -> Callable[[View], View]:
     """Make a view of a project a page: ``read`` may get it, ``write`` may post to it.
 
     The path begins after the project's. ``consented``: only who agreed to the present consent text gets past; others
-    are shown it. ``alone``: others who post wait until this view is done; one that works long says False, and
+    are shown it. ``hold_write_lock``: others who post wait until this view is done; one that works long says False, and
     becomes the writer itself where it writes. ``api``: a script asks, so that refusals are JSON, and 401 without a
     visit. The view is called with the request, a :class:`Visit`, and what the path captures.
     """
@@ -98,14 +98,15 @@ def page(
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
             visit = Visit(member.project, member)
-            use(request, member.project, guarded=not consented)  # its people may have worded the interface anew
+            # Its people may have worded the interface anew.
+            activate_language(request, member.project, guarded=not consented)
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
             if consented and not agreed(member):
                 to_agree = KapwaError(_("There is a new text to agree to first."))
                 return problem(request, to_agree, 403) if api else redirect("consent", project=project)
-            return _answer(request, view, visit, alone=alone, **captured)
+            return _answer(request, view, visit, hold_write_lock=hold_write_lock, **captured)
 
         return _put(Page(view.__name__, PROJECT + path, guarded, read, write, False, consented, api))
 
@@ -141,14 +142,16 @@ def _put(one: Page) -> View:
     return one.view
 
 
-def _answer(request: HttpRequest, view: View, *arguments: Any, alone: bool = True, **captured: Any) -> HttpResponse:
+def _answer(
+    request: HttpRequest, view: View, *arguments: Any, hold_write_lock: bool = True, **captured: Any
+) -> HttpResponse:
     """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
     try:
-        if request.method in SAFE or not alone:
+        if request.method in SAFE or not hold_write_lock:
             return view(request, *arguments, **captured)
-        with writing(), transaction.atomic():
+        with single_writer(), transaction.atomic():
             for visit in arguments:
-                hold(visit.project)  # so that what is looked up before it is written is true on every database
+                lock_project(visit.project)  # so that what is looked up before it is written is true on every database
             # What was read before the wait may be gone: the member by their withdrawal, or texts of the project.
             return view(request, *map(_anew, arguments), **captured)
     except KapwaError as error:
@@ -242,7 +245,7 @@ class OneWriter:
         if request.method in SAFE or request.path.startswith("/p/"):
             answer = self.get_response(request)
         else:
-            with writing():
+            with single_writer():
                 answer = self.get_response(request)
         if request.method == "HEAD" and not answer.streaming:  # else what follows is taken for the next answer
             answer.headers.setdefault("Content-Length", str(len(answer.content)))

@@ -1,4 +1,4 @@
-"""Tasks to take along as files: a workbook to fill in, and a form for ODK Collect; ``taking.py`` reads both.
+"""Tasks to take along as files: a workbook to fill in, and a form for ODK Collect; ``intake.py`` reads both.
 
 In both, choices are numbers, from 1 in the order shown, and each task is bound to its person, subject and revision.
 """

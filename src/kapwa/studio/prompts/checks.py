@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import CellProblem, Origin
 from kapwa.datasets.tables import Table
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError
 from kapwa.languages.codes import has_script, scripts_of
 from kapwa.languages.places import PLACE_ATTRIBUTES
 from kapwa.studio.core.tables import Project
@@ -72,16 +72,6 @@ class Prompt(NamedTuple):
 def as_row(role: str, fields: Mapping[str, str]) -> Any:
     """Return a part's columns as the suite's own row, which says how it is written and how a prompt of it reads."""
     return MODELS[role].model_validate({**fields, "origin": Origin(Path(role), 0)})
-
-
-def checked_attribute(name: str) -> str:
-    """Return what identities are; raise UsageError where that cannot name their column in the perturbation form."""
-    clean = name.strip()
-    try:
-        return attribute_of(Table(Path(IDENTITY), (clean,), [], []))
-    except DataError:
-        hint = _("A word in small letters, such as nationality, religion or city.")
-        raise UsageError(_("“%(text)s” cannot name what identities are.") % {"text": clean}, hint=hint) from None
 
 
 def read_table(role: str, table: Table, project: Project) -> tuple[list[tuple[int, dict[str, str]]], list[DataError]]:

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from kapwa.studio.core.kinds import RefusedError, common, kind
 from kapwa.studio.core.tables import APPROVED, PROPOSED, Event
 from kapwa.studio.prompts.tables import PromptPart
-from kapwa.studio.questions.events import NEEDED
 
 CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
 # The column of the form that names each.
@@ -60,14 +59,7 @@ def revised(event: Event, *, live: bool) -> None:
 
 def agreed(event: Event, *, live: bool) -> None:
     """Body: ``text``, the event of the text that was seen."""
-    part = _part(event)
-    if event.body["text"] != part.text_event:
-        raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
-    if event.actor == part.author or (live and event.actor in part.authors):
-        raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
-    part.agreed = [*(one for one in part.agreed if one != event.actor), event.actor]
-    part.state = APPROVED if len(part.agreed) >= NEEDED else PROPOSED
-    part.save()
+    _part(event).judge(event, event.body["text"], live=live)
 
 
 def retired(event: Event, *, live: bool) -> None:

@@ -18,7 +18,6 @@ def _take_in(project: Project, data: str | Path) -> str:
 
 
 FORMS["eecc"] = Form(
-    name="eecc",
     release=PromptRelease,
     menu="studio/menu_prompts.html",
     settings=("attribute",),

@@ -10,7 +10,7 @@ from django.db import transaction
 from kapwa.datasets.packs import choice_of_packs, locate
 from kapwa.errors import UsageError, raise_first
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.log import record, writing
+from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.tables import Project
 from kapwa.studio.prompts.checks import read_table
 from kapwa.studio.prompts.events import PLURALS, ROLES
@@ -34,7 +34,7 @@ def import_prompts(project: Project, data: str | Path) -> int:
     found = read_folder(place, place.name, next(iter(folders)))
     raise_first(found.problems)
     count = 0
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         for role in ROLES:
             rows, problems = read_table(role, found.by_role[PLURALS[role]], project)
             raise_first(problems)

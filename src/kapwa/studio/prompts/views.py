@@ -20,7 +20,7 @@ from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.gate import TABLES, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
-from kapwa.studio.core.log import record, writing
+from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
@@ -101,7 +101,7 @@ def _role(role: str) -> str:
     return role
 
 
-@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS, alone=False)
+@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS, hold_write_lock=False)
 def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """List the concepts, identities or templates; add one that is typed, or all of a table that is pasted or sent."""
     wrong = _add(request, visit, _role(role)) if request.method == "POST" else []
@@ -156,7 +156,7 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
 def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
     """Record each row that was given, or nothing where a row is wrong; then return what is."""
     table = _given(request, visit, role)  # nobody waits while it is read
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         return _add_rows(request, visit, role, table)
 
 

@@ -61,11 +61,8 @@ def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
     return {**event.body, "english": {key: text for key, text in event.body["english"].items() if key in keys}}
 
 
-@kind("answers.merged", stays=True)
-@kind("answers.split", stays=True)
-@kind("answers.named", stays=True)
+@kind("answers.merged", "answers.split", "answers.named", "answers.confirmed", stays=True)
 @kind("answers.translated", left=_english_left)
-@kind("answers.confirmed", stays=True)
 def answers_decided(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
 
@@ -84,16 +81,3 @@ def answers_undone(event: Event, *, live: bool) -> None:
     if not gone:
         raise RefusedError(_("This decision is not there any more."), hint=_("Open the page again."))
     _recount(event)
-
-
-@kind("work.brought", stays=True)
-def work_brought(event: Event, *, live: bool) -> None:
-    """Somebody brought a file. Body: ``new``: how many answers before this in the log came of it, as their people's."""
-
-
-@kind("record.conflicting", remarks=("remark", "depends"))
-def conflicting(event: Event, *, live: bool) -> None:
-    """Keep what came under the number of another record; the first stands, so the current tables stay.
-
-    Body: that of the desk's own event, with ``desk`` and the ``uuid`` that was taken.
-    """

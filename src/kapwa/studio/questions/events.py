@@ -13,13 +13,11 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from rapidfuzz import fuzz
 
-from kapwa.people.agreement import has_majority
+from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import APPROVED, OUTDATED, PROPOSED, Event, Project
+from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project
 from kapwa.studio.questions.tables import Question, Wording
 
-# How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).
-NEEDED = 2
 # The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
 PROMPT = "prompt"
 # Below this share of equal letters a text is another, not a change of the one before.
@@ -134,18 +132,5 @@ def wording_judged(event: Event, *, live: bool) -> None:
     A refusal has a ``reason``, too. People may change their mind: the last word counts.
     """
     question, body = _question(event, live=live), event.body
-    wording = question.wordings.filter(language=body["language"]).first()
-    if wording is None or wording.text_event != body["wording"]:
-        raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
-    agrees = event.kind == "wording.agreed"
-    # Who wrote a text before somebody changed a letter of it may say no to the change.
-    if event.actor == wording.author or (live and agrees and event.actor in wording.authors):
-        raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
-    if wording.state == OUTDATED:
-        raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
-    for name, theirs in (("agreed", agrees), ("refused", not agrees)):
-        others = [one for one in getattr(wording, name) if one != event.actor]
-        setattr(wording, name, [*others, event.actor] if theirs else others)
-    yes, no = len(wording.agreed), len(wording.refused)
-    wording.state = APPROVED if yes >= NEEDED and has_majority(yes, yes + no) else PROPOSED
-    wording.save()
+    wording = question.wordings.filter(language=body["language"]).first() or Wording()  # of none no text was seen
+    wording.judge(event, body["wording"], live=live, agrees=event.kind == "wording.agreed")

@@ -20,7 +20,6 @@ def _take_in(project: Project, data: str | Path) -> str:
 
 
 FORMS["blend"] = Form(
-    name="blend",
     release=EverydayRelease,
     menu="studio/menu_questions.html",
     settings=("people_each", "answers_each"),

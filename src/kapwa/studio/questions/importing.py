@@ -10,7 +10,7 @@ from django.db import transaction
 
 from kapwa.datasets.packs import DataSet, choice_of_packs, locate, table_files
 from kapwa.errors import DataError
-from kapwa.studio.core.log import hold, record, writing
+from kapwa.studio.core.log import lock_project, record, single_writer
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import tidy
 from kapwa.studio.questions.events import PROMPT
@@ -66,8 +66,8 @@ def add_prompts(project: Project) -> None:
 def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Taken:
     """Record what is new of ``rows``, by nobody."""
     questions = wordings = 0
-    with writing(), transaction.atomic():
-        hold(project)
+    with single_writer(), transaction.atomic():
+        lock_project(project)
         for one in rows:
             name, tag = tidy(one.id, 200), one.language
             question = Question.objects.filter(project=project, name=name).first()

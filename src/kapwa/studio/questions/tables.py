@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
-from kapwa.studio.core.tables import ID, PROPOSED, Current
+from kapwa.studio.core.agreeing import AgreedText
+from kapwa.studio.core.tables import ID, Current
 from kapwa.suites.blend.questions import IDK_KEYS
 
 # How somebody finished: with answers, or without any for one of the answer form's reasons.
@@ -32,13 +33,12 @@ class Question(Current):
     retired = models.BooleanField(default=False)
 
 
-class Wording(Current):
+class Wording(AgreedText):
     """A question as it is asked in one language, its own included; its id is ``QUESTION:LANGUAGE``.
 
-    ``revision``: a number that no other wording of the question in the language has or had; ``agreed`` and ``refused``:
-    who of the other people thinks what of it; ``authors``: everybody whose words may be in it. Only an approved one is
-    asked or released. ``counted``:
-    the revisions of question and wording to which answers count for it as it is now, ``people`` of them.
+    ``revision``: a number that no other wording of the question in the language has or had. Only an approved one is
+    asked or released. ``counted``: the revisions of question and wording to which answers count for it as it is now,
+    ``people`` of them.
     """
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="wordings")
@@ -46,12 +46,6 @@ class Wording(Current):
     text = models.TextField()
     note = models.TextField(blank=True)
     revision = models.PositiveIntegerField(default=1)
-    text_event = models.CharField(max_length=ID, blank=True)
-    state = models.CharField(max_length=16, default=PROPOSED, db_index=True)
-    author = models.CharField(max_length=16, blank=True)
-    authors = models.JSONField(default=list)
-    agreed = models.JSONField(default=list)
-    refused = models.JSONField(default=list)
     counted = models.JSONField(default=list)
     people = models.PositiveIntegerField(default=0)
 

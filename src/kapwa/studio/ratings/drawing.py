@@ -18,7 +18,7 @@ from kapwa.records import Item
 from kapwa.runs.answers import answers_of, items_of
 from kapwa.runs.directory import Run
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.log import hold, record, writing
+from kapwa.studio.core.log import lock_project, record, single_writer
 from kapwa.studio.core.tables import Project
 from kapwa.studio.ratings.events import drawn_item, mark_of
 from kapwa.studio.ratings.tables import Drawn, TaskSet
@@ -66,8 +66,8 @@ def draw(
     else:
         found = _answers(kind, runs, **chosen)
     told = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in runs]
-    with writing(), transaction.atomic():
-        hold(project)
+    with single_writer(), transaction.atomic():
+        lock_project(project)
         texts = _left(project, kind, told, found, seed)
         wanted = sample or (len(texts) if kind == BASELINE else SAMPLE)
         if not 0 < wanted <= len(texts):

@@ -20,7 +20,6 @@ def _take_in(project: Project, data: str | Path) -> str:
 
 
 FORMS["kalahi"] = Form(
-    name="kalahi",
     release=SituationRelease,
     menu="studio/menu_situations.html",
     settings=("quorum", "questions"),

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from kapwa.datasets.packs import choice_of_packs, locate, table_files
 from kapwa.errors import DataError, raise_first
-from kapwa.studio.core.log import ConflictError, record, writing
+from kapwa.studio.core.log import ConflictError, record, single_writer
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import tidy
 from kapwa.studio.situations.fields import GLOSS, SLOTS
@@ -37,7 +37,7 @@ def import_situations(project: Project, data: str | Path) -> int:
     raise_first(found.problems)
     before = Situation.objects.filter(project=project).count()
     first: dict[str, uuid.UUID] = {}
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         for row in rows:
             own = uuid.uuid5(_IMPORTED, f"{project.slug}/{row.culture}/{row.id}")
             body: dict[str, Any] = {"changes": _fields(row)}

@@ -25,7 +25,7 @@ from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
 from kapwa.studio.core.intake import records_of, take, take_in, token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
-from kapwa.studio.core.log import ConflictError, writing
+from kapwa.studio.core.log import ConflictError, single_writer
 from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
@@ -81,7 +81,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
 
 def _draw(desk: Desk, member: Membership, count: int, *, along: bool = False) -> Work:
     """Return up to ``count`` tasks for the member, leased to them; ``along``: for as long as work without a network."""
-    with writing(), transaction.atomic():
+    with single_writer(), transaction.atomic():
         drawn = desk.draw(member, count)
         if along:
             take_along(member, desk.name)
@@ -115,7 +115,7 @@ def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Ta
     return found, tasks
 
 
-@page("bring/", read=EVERYONE, write=EVERYONE, alone=False)
+@page("bring/", read=EVERYONE, write=EVERYONE, hold_write_lock=False)
 def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take in a file that was filled in elsewhere; a scribe or coordinator brings those of others, too."""
     others, taken, wrong = visit.may(MODERATORS), None, None
@@ -137,7 +137,7 @@ def _json(found: Any, content_type: str = "application/json") -> HttpResponse:
     return HttpResponse(content, content_type=content_type)
 
 
-@page("sync/", read=EVERYONE, write=EVERYONE, alone=False, api=True)
+@page("sync/", read=EVERYONE, write=EVERYONE, hold_write_lock=False, api=True)
 def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say who is here and what work there is; posted to, take records, each answered for alone."""
     token = token_of(visit.member.person_id)
@@ -145,7 +145,7 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
         records = records_of(request.body)
         if len(records) > MOST_RECORDS:
             raise UsageError(f"More than {MOST_RECORDS} records came at once.", hint="Send fewer records at once.")
-        with writing(), transaction.atomic():
+        with single_writer(), transaction.atomic():
             return _json({"records": [take({token: visit.member}, one) for one in records]})
     desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
     return _json({"person": token, "csrf": get_token(request), "desks": desks})

@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from kapwa.studio.core.languages import checked_tag
-from kapwa.studio.core.log import hold, record
+from kapwa.studio.core.log import lock_project, record
 from kapwa.studio.core.members import count_wrong, hashed, join, must_wait, refuse_taken, usable
 from kapwa.studio.core.security import locked_out, public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person
@@ -83,7 +83,7 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "studio/join.html", {"invitation": found, "here": here})
     pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
-    hold(found.project)
+    lock_project(found.project)
     if found.member is None:
         refuse_taken(found.project, pseudonym, here)
     person, code = join(found, pseudonym, here)

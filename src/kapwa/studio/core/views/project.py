@@ -13,7 +13,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from kapwa.errors import UsageError
+from kapwa.datasets.tables import Table
+from kapwa.errors import DataError, UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.forms import form_of
@@ -25,7 +26,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Release
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
-from kapwa.studio.prompts.checks import checked_attribute
+from kapwa.suites.eecc.form import attribute_of
 
 MOST_INVITED = 50
 _SHOWN = 200
@@ -101,7 +102,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
             project.languages = list(dict.fromkeys([project.language, *tags]))
             project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
-            project.attribute = checked_attribute(request.POST.get("attribute") or project.attribute)
+            project.attribute = _checked_attribute(request.POST.get("attribute") or project.attribute)
         after = _settings_of(project)
         changed += sorted(name for name in before | after if before.get(name) != after.get(name))
         if changed:  # so that what somebody wrote last can be removed with their contributions
@@ -111,6 +112,16 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     now = {one.language: one.text for one in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
     return show(request, visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
+
+
+def _checked_attribute(name: str) -> str:
+    """Return what identities of prompts are; raise UsageError for what cannot name their column of a table."""
+    clean = name.strip()
+    try:
+        return attribute_of(Table(Path("identity"), (clean,), [], []))
+    except DataError:
+        hint = _("A word in small letters, such as nationality, religion or city.")
+        raise UsageError(_("“%(text)s” cannot name what identities are.") % {"text": clean}, hint=hint) from None
 
 
 def _settings_of(project: Any) -> dict[str, Any]:

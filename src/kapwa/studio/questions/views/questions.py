@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.gate import QUESTIONS, brought
 from kapwa.studio.core.kinds import RefusedError
@@ -24,7 +25,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release, Topic
 from kapwa.studio.core.text import pieces, tidy, tidy_line
 from kapwa.studio.core.views.common import act, show
-from kapwa.studio.questions.events import NEEDED, PROMPT, askable
+from kapwa.studio.questions.events import PROMPT, askable
 from kapwa.studio.questions.importing import Taken, import_questions
 from kapwa.studio.questions.tables import Question, Wording
 
@@ -144,7 +145,7 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
     return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
 
 
-@page("questions/import/", read=WRITERS, write=WRITERS, alone=False)
+@page("questions/import/", read=WRITERS, write=WRITERS, hold_write_lock=False)
 def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
     if request.method != "POST":

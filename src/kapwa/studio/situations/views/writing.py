@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import KapwaError
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
-from kapwa.studio.core.log import record, writing
+from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
@@ -106,7 +106,7 @@ def _desk(
 ) -> HttpResponse:
     """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
-    told = _told(visit, fields, near)
+    told = checks_and_previews(visit, fields, near)
     alike = Situation.objects.filter(project=visit.project, cluster=near.cluster if near else "")
     return show(
         request,
@@ -134,7 +134,7 @@ def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
     }
 
 
-def _told(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
+def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
     """Return what the checks say, and how the three variants read."""
     others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
     said = check_fields(fields, {one.number: one.fields for one in others})
@@ -145,10 +145,10 @@ def _told(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any
 def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say what the checks find in a text that is not saved; nothing is recorded."""
     near = _named(visit, request.POST.get("number") or request.POST.get("origin"))
-    return render(request, "studio/told.html", _told(visit, read_fields(request.POST), near))
+    return render(request, "studio/told.html", checks_and_previews(visit, read_fields(request.POST), near))
 
 
-@page("ask/", read=WRITERS, write=WRITERS, alone=False)
+@page("ask/", read=WRITERS, write=WRITERS, hold_write_lock=False)
 def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask the model about one situation, or what it was not asked yet: the page grows by a line with each answer."""
     one = _named(visit, request.POST.get("number"))
@@ -180,7 +180,7 @@ def _lines(visit: Visit, found: list[Situation], head: str, tail: str) -> Iterat
         try:
             check_whole(one.fields)
             body = {**ask(one.fields), "revision": one.revision}
-            with writing(), transaction.atomic():
+            with single_writer(), transaction.atomic():
                 record(visit.project, "situation.asked", body, actor=visit.member.author, subject=one.id)
         except KapwaError as error:
             yield render_to_string("studio/asked.html", {**line, "error": error.summary})

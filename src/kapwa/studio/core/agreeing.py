@@ -1,0 +1,51 @@
+"""Texts that people agree to: some word them, others say what they think of them as they saw them.
+
+A text is approved while two people other than its author agree to it as it stands, and they are two thirds of those who
+said what they think of it. Who writes it anew is its author from then on.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext as _
+
+from kapwa.people.agreement import has_majority
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Current, Event
+
+# How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).
+NEEDED = 2
+
+
+class AgreedText(Current):
+    """A text, or several in a row, as it is now.
+
+    ``text_event``: the event that it came by; ``author``: who wrote it, ``authors``: everybody whose words may be in
+    it; ``agreed`` and ``refused``: who of the other people thinks what of it.
+    """
+
+    text_event = models.CharField(max_length=ID, blank=True)
+    state = models.CharField(max_length=16, default=PROPOSED, db_index=True)
+    author = models.CharField(max_length=16, blank=True)
+    authors = models.JSONField(default=list)
+    agreed = models.JSONField(default=list)
+    refused = models.JSONField(default=list)
+
+    class Meta(Current.Meta):
+        abstract = True
+
+    def judge(self, event: Event, seen: str, *, live: bool, agrees: bool = True) -> None:
+        """Take what somebody thinks of the text that came by the event ``seen``; their last word counts."""
+        if not seen or self.text_event != seen:
+            raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
+        # Who wrote a text before somebody changed a letter of it may say no to the change.
+        if event.actor == self.author or (live and agrees and event.actor in self.authors):
+            raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
+        if self.state == OUTDATED:
+            raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
+        for name, theirs in (("agreed", agrees), ("refused", not agrees)):
+            others = [one for one in getattr(self, name) if one != event.actor]
+            setattr(self, name, [*others, event.actor] if theirs else others)
+        yes, no = len(self.agreed), len(self.refused)
+        self.state = APPROVED if yes >= NEEDED and has_majority(yes, yes + no) else PROPOSED
+        self.save()
