@@ -305,9 +305,11 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
     view = arrange([with_means(wide_run())])[0]
     (said,) = across_sentences(view)
     pooled = said.index(" On average other cultures' usual answer would give ")
+    # The planted difference is not that of the two numbers beside it, as where one is known on fewer items.
     assert (
-        ": it is better than other cultures' usual answer (difference +5.0 points, 95% interval +2.0 to +8.0)" in said
+        ": it is better than other cultures' usual answer (difference on the items that both have +5.0 points" in said
     )
+    assert "+5.0 points, 95% interval +2.0 to +8.0)" in said
     assert ". People score 58.0%: it is below that." in said or ". People score 58.0%: it cannot be told" in said
     counts = said.index(" Culture by culture, all comparisons allowed for, it ")
     assert said.index("on average over 16 cultures") < pooled < counts
@@ -344,7 +346,7 @@ def test_the_verdicts_on_means_are_one_family_over_models() -> None:
     assert "it is better than other cultures' usual answer (" in alone[0]
     runs = [with_means(wide_run(f"org/m{k}"), 0.02 if k == 0 else 0.9) for k in range(4)]
     several = across_sentences(arrange(runs)[0])
-    assert "95% interval +2.0 to +8.0, all comparisons allowed for)" in several[0]
+    assert "95% interval +2.0 to +8.0 by itself; with all comparisons allowed for, zero is possible)" in several[0]
     assert "it cannot be told apart from other cultures' usual answer" in several[0]
 
 

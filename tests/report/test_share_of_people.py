@@ -99,7 +99,7 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
     assert view.by_score("sem_b") == sorted(view.subjects, key=lambda s: (-shares[s], s.label))
     table = culture_table(view, "sem_b")
     assert "Order and ranks go by the share of what people score." in table.note
-    assert f"Of people’s: sem_b_loo ({TITLES['sem_b_loo']}) over what people score." in table.note
+    assert f"Of people’s: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in table.note
     assert all(re.search(r"% \(\d+–\d+%\) of people’s by sem_b_loo; rank 1–16$", row[1].small) for row in table.rows)
     chart = map_charts(view)[0]
     assert "share of what people score, on the map" in chart.title
@@ -121,7 +121,7 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
 def test_the_share_names_the_number_that_it_divides_on_page_and_terminal(view: TaskView) -> None:
     shown = printed(render_run(view.runs[0]), 120)
     assert " Of it " in shown
-    assert f"Of it: sem_b_loo ({TITLES['sem_b_loo']}) over what people score." in " ".join(shown.split())
+    assert f"Of it: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in " ".join(shown.split())
     few = arrange([answering("org/few", cultures=("Spain", "Iran", "Greece"))])[0]
     for reading in readings(few, few.subjects[0]):
         assert re.search(r", at \d+% \(\d+–\d+%\) of it by sem_b_loo\.$", score_sentence(reading))

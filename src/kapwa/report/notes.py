@@ -34,7 +34,7 @@ VERDICTS = (
 BY_TEXT = (
     "What people score: each person's answer is judged by the same matcher, by the key that the others' answers make; "
     "the model's share of it is by keys of the same size (sem_b_loo). The matcher understands some languages better "
-    "than others, and people agree more in one culture than in another, so cultures are compared on this share."
+    "than others, and people agree more in one culture than in another, so compare cultures by this share."
 )
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 

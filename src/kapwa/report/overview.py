@@ -15,10 +15,11 @@ from kapwa.report.relations import Measured, mean_error, metric_correlations, sa
 from kapwa.report.summaries import equal_mean
 from kapwa.report.table import NONE, Cell, Table
 from kapwa.report.tables import score_cell
-from kapwa.report.view import TaskView
+from kapwa.report.view import Compared, TaskView
 from kapwa.report.wording import isolate
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.spread import shares_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
 from kapwa.suites.base import holds_shares
 from kapwa.tables_io import csv_text
@@ -150,11 +151,12 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
     spoken = max(tongues, key=lambda one: len(set(one.values())), default={})
     if len(set(spoken.values())) < 2:
         return pl.DataFrame()
-    compared, tables = view.compared(view.metric), []
-    scores = model_average(compared.items)
+    compared = view.compared(view.metric)
+    tables = []
     ranked = [subject for subject in view.by_score(view.metric) if subject in spoken]
     for a, b in combinations(ranked, 2):
         if spoken[a] == spoken[b]:
+            scores = model_average([_pair_items(items, (a.culture, b.culture), compared) for items in compared.items])
             sides = (_as_items(scores, one.culture, spoken[a], view) for one in (a, b))
             more: dict[str, Any] = {"metrics": {view.metric: False}, "replicates": REPLICATES}
             tables.append(compare_runs(*sides, label_a=a.label, label_b=b.label, **more))
@@ -164,6 +166,16 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
     return adjust_p_values(pl.concat(found).with_columns(kind=pl.lit("cultures"))).with_columns(
         compared=pl.lit(compared.words)
     )
+
+
+def _pair_items(items: pl.DataFrame, cultures: tuple[str, str], compared: Compared) -> pl.DataFrame:
+    """One model's values in two cultures; shares of what people score are of the questions that both have."""
+    both = items.filter(pl.col("culture").is_in(cultures))
+    if compared.top is None:
+        return both
+    both = both.filter(pl.col("culture").n_unique().over("cluster") == len(cultures))
+    shares = shares_of(both["score"].to_numpy(), both["people"].to_numpy(), both["culture"].to_list())
+    return both.with_columns(value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
 
 
 def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView) -> pl.DataFrame:

@@ -281,7 +281,8 @@ def _across(view: TaskView) -> Part:
     alike = "Cultures that share a language, on the same questions"
     alike += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
     compared = view.compared(view.metric)
-    by_share = [] if compared.top is None else [f"Compared on the {compared.words} there, in points of it."]
+    on_what = f"Compared on the {compared.words} on these questions, in points of it."
+    by_share = [] if compared.top is None else [on_what]
     first = by_culture.pop(view.metric)
     released = [name for name in by_culture if view.metrics[name].get("reference")]
     maps, topics = map_charts(view), heat.stratum_charts(view)

@@ -1,7 +1,7 @@
 """Plain sentences about numbers, worded so that a reader without statistics reads them right.
 
 Every sentence about a score names its interval, what guessing would give, and whether the two can be
-told apart: :func:`kapwa.report.view.verdicts`. Intervals are 95 % intervals.
+told apart: :func:`kapwa.report.marks.verdicts`. Intervals are 95 % intervals.
 """
 
 from __future__ import annotations
@@ -137,10 +137,13 @@ def _apart_words(reading: Reading, mark: Mark) -> str:
     if not (wording.known(apart) and wording.known(low) and wording.known(high)):
         return ""
     # A model is held against people by keys of as many answers as they are, which the score beside it is not.
-    fair = " by keys of equal size" if mark.ceiling and abs(apart - (row["value"] - mark.value)) > 0.0005 else ""
+    fair = " by keys of equal size" if mark.paired_with else ""
+    if not fair and abs(apart - (row["value"] - mark.value)) > 0.0005:
+        fair = " on the items that both have"
     unit = " points" if wording.is_share(info) else ""
     # Say why a difference whose own interval excludes zero is still no finding.
-    allowed = ALLOWED if reading.verdicts[mark] == "unclear" and not low <= 0 <= high else ""
+    unclear = reading.verdicts[mark] == "unclear" and not low <= 0 <= high
+    allowed = " by itself; with all comparisons allowed for, zero is possible" if unclear else ""
     ends = wording.change_interval(low, high, info)
     return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
@@ -286,8 +289,9 @@ def family_note(frame: pl.DataFrame) -> str:
 
 def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s") -> str:
     """Say which metrics are divided by what people score, where these are not the scores themselves."""
-    names = [view.divided[one] for one in metrics if one in view.divided]
-    return " ".join(f"{lead}: {name} ({view.titles.get(name, name)}) over what people score." for name in names)
+    shown = set(metrics)
+    names = dict.fromkeys(paired for (metric, _), paired in view.paired.items() if metric in shown)
+    return " ".join(f"{lead}: {name} ({view.titles.get(name, name)}) divided by what people score." for name in names)
 
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:

@@ -104,7 +104,8 @@ class TaskView:
         # Floors and ceilings of each metric and variant, run by run.
         self._floors: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
         self._compared: dict[str, Compared] = {}
-        self.divided: dict[str, str] = {}
+        # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
+        self.paired: dict[tuple[str, str], str] = {}
         self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
         metrics: dict[str, Mapping[str, Any]] = {}
         for i, run in enumerate(self.runs):
@@ -121,8 +122,8 @@ class TaskView:
                 by_run = self._floors.setdefault((row["metric"], row["variant"]), [[] for _ in self.runs])
                 by_run[i].append(row)
             if CEILINGS in run.tables:
-                pairs = run.tables[CEILINGS].select("metric", "paired_with").unique().iter_rows()
-                self.divided |= {metric: paired for metric, paired in pairs if metric != paired}
+                pairs = run.tables[CEILINGS].select("metric", "name", "paired_with").unique().rows()
+                self.paired |= {(metric, name): paired for metric, name, paired in pairs if metric != paired}
         self.metric = next(iter([*self.headline, *metrics]), "")
         ordered = dict.fromkeys([*self.headline, self.metric, *metrics])
         self.metrics: dict[str, Mapping[str, Any]] = {name: metrics.get(name) or {"name": name} for name in ordered}
@@ -199,19 +200,21 @@ class TaskView:
             for row in own + shared:
                 name = label_text(row["name"])
                 words = suite_words.get(name) or FLOOR_WORDS.get(name) or (name, name)
-                exact = i == run and (whose is None or (alone and (row["note"] == whose or len(self.subjects) == 1)))
-                told: dict[str, Any] = {
-                    fact: row.get(fact) for fact in (*OWN_INTERVAL, *(TEST_RESULTS if exact else ()))
-                }
-                told["paired_with"] = self.divided.get(metric, "") if row["kind"] == "ceiling" else ""
-                told["several"] = row["kind"] == "list"
-                mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **told)
+                over_all = whose is None and row.get("difference_low") is not None
+                its_own = whose is not None and alone and (row["note"] == whose or len(self.subjects) == 1)
+                exact = i == run and (over_all or its_own)
+                tested = TEST_RESULTS if exact else ()
+                facts: dict[str, Any] = {fact: row.get(fact) for fact in (*OWN_INTERVAL, *tested)}
+                facts["paired_with"] = self.paired.get((metric, row["name"]), "")
+                facts["several"] = row["kind"] == "list"
+                mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
                 found.setdefault((mark.name, mark.ceiling), mark)
         return Marks.of(found.values())
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
         """Put what people score beside the marks of the runs."""
         self._held.clear()
+        self._compared.clear()
         for one in ceilings:
             self._floors.setdefault((one.metric, one.variant), [[] for _ in self.runs])[0].append(one._asdict())
 
@@ -279,7 +282,7 @@ class TaskView:
         both = self.item_values(run, top.paired_with or metric).join(people, on="item_id", maintain_order="left")
         where = (both["culture"] + "\0" + both["language"]).to_list()
         shares = shares_of(both["value"].to_numpy(), both["people"].to_numpy(), where)
-        both = both.with_columns(value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
+        both = both.with_columns(score="value", value=pl.Series(shares)).filter(pl.col("value").is_not_nan())
         place = ("culture", "language")
         return both if both.select(place).n_unique() == scores.select(place).n_unique() else None
 

@@ -28,6 +28,7 @@ from kapwa.runs.manifest import signature
 from kapwa.runs.schema import (
     CEILINGS,
     FORMAT,
+    LATER_COLUMNS,
     NAME,
     OF_ITEMS,
     RUN_TABLES,
@@ -186,7 +187,8 @@ class Run:
             columns = TABLES[name].columns if name in TABLES else {}
             types = {**OF_ITEMS, **columns}
             hint = f"{_AGAIN} Nothing is asked twice."
-            self._read[name] = read_table(self.path / f"{name}.parquet", tuple(columns), types, hint)
+            needed = [column for column in columns if column not in LATER_COLUMNS]
+            self._read[name] = read_table(self.path / f"{name}.parquet", needed, types, hint)
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class PooledDifference(NamedTuple):
 
     ``comparison``: means over cultures, interval, p-value (without the bootstrap's interval). ``sd``: the estimated
     standard deviation of the true difference between cultures, noise taken out. ``p_varies``: whether it is the same
-    in all of them; see :func:`culture_spread`. Both None where the data cannot tell.
+    in all of them; see :func:`kapwa.stats.spread.culture_spread`. Both None where the data cannot tell.
     """
 
     comparison: Comparison
@@ -225,7 +225,7 @@ def pooled_against_marks(
     for mark, one in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
         own, c = pooled_mean(mark, cultures, clusters, binary=binary or share), one.comparison
         ratio = low = high = None
-        if c.a_value is not None and c.b_value:
+        if c.a_value is not None and c.b_value is not None and c.b_value > 0:
             ratio = c.a_value / c.b_value
             rest = pooled_mean((values - ratio * mark) / c.b_value, cultures, clusters)
             if rest.low is not None and rest.high is not None:

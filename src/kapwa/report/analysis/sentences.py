@@ -232,10 +232,12 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             above = sum(beyond_chance(row) > 0 for _, row in known)
             ordered = sorted(known, key=lambda pair: pair[1]["estimate"])
             (least, low), (most, high) = ordered[0], ordered[-1]
+            mapped = all(wording.known(row.get("p_smooth")) for _, row in known)
+            others = _MAPS if mapped else "other maps where these are known"
             yield (
                 f"By {view.values_words(values)} and {measure_words(measure)}: in {above} of "
                 f"{wording.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
-                f"than shuffled names and {_MAPS} give. τ runs from {_ends(low, where=least.full)} to "
+                f"than shuffled names and {others} give. τ runs from {_ends(low, where=least.full)} to "
                 f"{_ends(high, first=False, where=most.full)}."
             )
 

@@ -21,7 +21,7 @@ the selected questions for which the trick has a reply, each counting once. Exac
 - **a person (leave one out)**, the ceiling: each person's answer goes the way of a model's reply and is judged by the
   key that the others' answers make. A model is held against it by keys of the same size (``sem_b_loo``). The files give
   a group's wordings and its votes, not who wrote which: each wording is taken to be written once, and the votes left
-  over to fall on the wordings at random (see :func:`kapwa.suites.blend.saq_match.alone`).
+  over to fall on the wordings at random (see :func:`kapwa.suites.blend.saq_match.single_author_probability`).
 - **a person, by people's groups**, a ceiling without the matcher's misses: each vote is judged against the others'
   votes by the groups that people put answers in. SEM-B is the share of votes in groups of two votes or more; SEM-W
   weighs by the votes left in the group over the most votes left in any. On the release 0.617 and 0.511.

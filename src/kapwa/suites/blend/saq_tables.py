@@ -50,7 +50,7 @@ def judge_saq(
     grader: Grader,
     judge: Judge | None = None,
 ) -> Judged:
-    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_task.saq_metrics`.
+    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_options.saq_metrics`.
 
     ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table.
     A reply that is empty, declined or unreadable scores 0 with that outcome; failed and missing replies have null
