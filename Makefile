@@ -66,13 +66,13 @@ lint: .venv/.dev  ## Check style, types and the direction of imports
 # What the change since BASE touches, slow tests left to `make test`.
 BASE ?= HEAD
 check: lint  ## Check the style, and run the tests that your change touches (BASE=main: since that commit)
-	@tests=$$($(BIN)/python tools/changed_tests.py $(BASE)); \
+	@tests=$$($(BIN)/python tools/changed_tests.py $(BASE)) || exit; \
 		if [ -z "$$tests" ]; then echo "No test is touched by what changed since $(BASE)."; \
 		else OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' $$tests; fi
 
 # Test files run side by side, each process on a processor of its own: torch's threads would take those of the others.
 test: lint  ## Install, check, and run every test
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Without torch, which is large: the tests that need it say so and are skipped. TESTS=tests/runs runs a part.
 TESTS ?= tests

@@ -248,6 +248,15 @@ def test_the_list_of_verbs_says_of_each_what_its_own_help_does(cli: Run) -> None
         assert helped.startswith(verb.line.rstrip(".")), name
 
 
+def test_without_a_verb_the_help_is_shown_and_a_misspelt_one_gets_the_nearest(cli: Run) -> None:
+    alone = cli()
+    assert alone.returncode == 2
+    assert "Evaluate a model:" in alone.stdout
+    misspelt = cli("langauges")
+    assert misspelt.returncode == 2
+    assert "There is no verb 'langauges'. Did you mean 'languages'?" in " ".join(misspelt.stderr.split())
+
+
 def test_help_fills_the_width_it_is_given(cli: Run) -> None:
     done = cli("run", "--help", COLUMNS="200")
     assert "Killed at any moment, the same command goes on where it stopped: what was" in done.stdout

@@ -22,7 +22,6 @@ from kapwa.errors import KapwaError
 app = typer.Typer(
     name="kapwa",
     cls=Verbs,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,7 +45,8 @@ def main(
         typer.echo(f"kapwa {kapwa.__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        context.fail("Missing command.")
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
     if config is not None:
         from kapwa.user_suites import CONFIG_VARIABLE
 

@@ -15,6 +15,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from kapwa.errors import nearest
+
 
 class Verb(NamedTuple):
     """A verb: the "module:attribute" of :mod:`kapwa.cli` that holds it, its heading, and what the list says of it."""
@@ -61,6 +63,13 @@ VERBS = {
 
 class Verbs(TyperGroup):
     """The group of all verbs; one is loaded when it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb that is called; of a misspelt one, say the nearest."""
+        name = args[0]
+        if name not in VERBS and not name.startswith("-"):
+            ctx.fail(f"There is no verb {name!r}. {nearest(name, VERBS)}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
         """Return the names of the verbs, in the order of their headings."""

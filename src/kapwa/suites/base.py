@@ -240,7 +240,10 @@ def given_options(task: str, options: Mapping[str, Any], known: Collection[str])
     """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
     for name, value in options.items():
         if value is not None and name not in known:
-            raise UsageError(f"{task} has no option {name!r}.", hint=nearest(name, known) if known else None)
+            raise UsageError(
+                f"{task} has no option {name!r}.",
+                hint=nearest(name, known) if known else f"Leave it out: {task} takes none.",
+            )
     return {name: value for name, value in options.items() if value is not None}
 
 
