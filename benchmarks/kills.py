@@ -7,8 +7,8 @@ file is opened, renamed or made durable, or answers are committed, or at any tim
 command runs to its end in the same folder. It must end well (or be refused, where all was written before), what it
 wrote must be what an undisturbed command writes, answers that were durable at the kill must be there and must not have
 been asked for again, and what the command only reads must be as it was. Where two undisturbed commands differ in a file
-(in times, say), that it is there again is all that is asked of it. Each fault is printed with what repeats it: the seed
-and the number of the case.
+(in times, say), that it is there again is all that is asked of it. Each case is printed with what
+repeats it (the seed and its number) and with what went wrong, and faults are counted at the end.
 """
 
 from __future__ import annotations
@@ -203,23 +203,28 @@ def undisturbed(verb: Verb, sound: Path, scratch: Path) -> Undisturbed:
     return Undisturbed(counts, ended.seconds, second, frozenset(name for name in first if first[name] == second[name]))
 
 
-def killed(verb: Verb, usual: Undisturbed, draw: random.Random, sound: Path, scratch: Path, judge: StubProcess) -> str:
-    """Kill a verb once and run it again; return what is wrong, "" where nothing is, "missed" where it ended before."""
+def killed(
+    verb: Verb, usual: Undisturbed, draw: random.Random, sound: Path, scratch: Path, judge: StubProcess
+) -> tuple[str, str]:
+    """Kill a verb once and run it again; return what is wrong, and when it was killed.
+
+    Wrong: "" where nothing is, "missed" where the command ended before.
+    """
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(sound, scratch)
     name = draw.choice(["time", "time", *sorted(usual.counts)])
     moment = (name, draw.randint(1, usual.counts.get(name, 1)))
     seconds = draw.uniform(0.0, usual.seconds) + 1e-4 if name == "time" else 0.0
-    before, asked = others(scratch, verb), len(judge.arrivals())
+    at = f"{name} {moment[1] if not seconds else f'{seconds:.3f} s'}"
+    before = others(scratch, verb)
     ended = fuzz.run(verb.words.split(), scratch, lambda: watched(moment, seconds))
     if ended.code >= 0:
-        return "missed"
+        return "missed", at
     kept, left = durable(scratch, verb), written_or_torn(scratch, verb)
     (scratch / ASKED).unlink(missing_ok=True)
     asked = len(judge.arrivals())
     again = fuzz.run(verb.words.split(), scratch, lambda: watched(None, 0))
     asked = len(judge.arrivals()) - asked
-    at = f"{name} {moment[1] if not seconds else f'{seconds:.3f} s'}"
     now = written(scratch, verb.writes.split())
     own = set((scratch / ASKED).read_text(encoding="utf-8").split()) if (scratch / ASKED).exists() else set()
     there = durable(scratch, verb)
@@ -234,7 +239,7 @@ def killed(verb: Verb, usual: Undisturbed, draw: random.Random, sound: Path, scr
         ),
         "changed what it only reads": others(scratch, verb) != before,
     }
-    return "; ".join(f"{what} (at {at})" for what, wrong in faults.items() if wrong)
+    return "; ".join(what for what, wrong in faults.items() if wrong), at
 
 
 def written_or_torn(folder: Path, verb: Verb) -> dict[str, str]:
@@ -264,11 +269,11 @@ def kills(wanted: int, seed: int, first: int = 0, tell: Callable[[str], None] = 
                 if verb not in usual:
                     usual[verb] = undisturbed(verb, sound, scratch)
                 draw = random.Random(f"{seed}/{number}")  # noqa: S311 - to be repeated, not kept secret
-                fault = killed(verb, usual[verb], draw, sound, scratch, judge)
+                fault, at = killed(verb, usual[verb], draw, sound, scratch, judge)
                 struck[" ".join(verb.words.split()[:2])] += fault != "missed"
-                if fault not in ("", "missed"):
-                    struck["fault"] += 1
-                    tell(f"case {number} of seed {seed}: {verb.words}: {fault}")
+                struck["fault"] += fault not in ("", "missed")
+                done = f"{struck.total() - struck['fault']}/{wanted}"
+                tell(f"{done}: case {number} of seed {seed}: {verb.words} (at {at}): {fault or 'clean'}")
                 number += 1
     finally:
         judge.stop()

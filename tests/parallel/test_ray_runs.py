@@ -271,6 +271,37 @@ def test_what_a_replica_answered_before_it_died_is_kept(
     assert sorted(Counter(log.read_text().split()).values()) == [1, 3]
 
 
+@pytest.mark.parametrize("atomic", [True, False])
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, ModelError])
+def test_what_is_here_when_the_asking_ends_is_kept(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch, atomic: bool, ends: type[BaseException]
+) -> None:
+    import ray
+
+    log = tmp_path / "log"
+    task, model = TinyTask(n=12, shared=False), start("TinyModel", ONE, atomic_batches=atomic, log=str(log), delay=0.05)
+    wait = model._wait
+
+    def stopped() -> list[Any]:
+        """Ctrl-C, or an error of another replica, when both batches have news of which nobody was told yet."""
+        if not model._calls:
+            return wait()
+        assert len(ray.wait(list(model._calls), num_returns=2, timeout=60)[0]) == 2
+        raise ends("stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "_wait", stopped)
+        with pytest.raises((RunInterrupted, ModelError)):
+            run_task(task, model, path=tmp_path / "run", progress=False)
+    kept = answered(tmp_path / "run")
+    assert len(kept) >= 6  # all of the first batch, or of the first two where they are planned
+    run_task(task, model, path=tmp_path / "run", progress=False)
+    asked = Counter(log.read_text().upper().split())
+    assert {asked[key] for key in kept} == {1}
+    assert set(answered(tmp_path / "run")) == set(asked)
+    assert len(asked) == 12
+
+
 def test_errors_of_the_model_come_out_as_they_are(tmp_path: Path, start: Start) -> None:
     task = TinyTask(n=12, shared=False)
     for atomic in (True, False):

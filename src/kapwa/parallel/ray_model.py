@@ -188,6 +188,9 @@ class RayModel(DistributedModel):
                     self._waiting.append(job)
                 for call in self._wait():
                     yield from self._collect(call)
+        except (KeyboardInterrupt, ModelError):
+            yield from self._arrived()
+            raise
         finally:
             # The caller may have stopped early (an error, Ctrl-C): nobody takes what comes now.
             for call, given in self._calls.items():
@@ -242,6 +245,13 @@ class RayModel(DistributedModel):
                 yield left, responses
         elif responses:
             yield [job.open.pop(one.request_key) for one in responses if one.request_key in job.open], responses
+
+    def _arrived(self) -> Iterator[tuple[Batch, Sequence[Response]]]:
+        """Yield the responses that are here and were not taken, after Ctrl-C or an error ended the asking."""
+        for call in list(self._calls):
+            with contextlib.suppress(Exception):  # why the asking ended is being reported already
+                while call in self._calls and require_ray().wait([call], num_returns=1, timeout=0)[0]:
+                    yield from (part for part in self._collect(call) if part[1])
 
     def _taken(self, call: Any) -> _Call:
         """Forget a call that has ended, and return what it was."""

@@ -62,8 +62,7 @@ class Execution(NamedTuple):
                 windows = iter(lambda: list(itertools.islice(missing, size)), [])
                 with closing(self._answered(kind, windows)) as found:
                     for _, responses in found:
-                        for response in responses:
-                            committer.add(response)
+                        committer.add(*responses)
                 return
             waiting: dict[str, Request] = {}  # what the model has taken and not answered
             source = self._without_answer(requests, waiting)
@@ -236,12 +235,12 @@ class Committer:
         self._clock = threading.Thread(target=self._tick, name="kapwa-journal", daemon=True)
         self._clock.start()
 
-    def add(self, response: Response) -> None:
-        """Take an answer; raise what the last commit raised, if it failed."""
+    def add(self, *responses: Response) -> None:
+        """Take answers, all of them or none; raise what the last commit raised, if it failed."""
         if self._failure is not None:
             raise self._failure
         with self._lock:
-            self._waiting.append(response)
+            self._waiting += responses
             if len(self._waiting) >= GROUP or time.monotonic() - self._last >= INTERVAL:
                 self._commit()
         self._report()
