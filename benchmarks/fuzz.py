@@ -40,6 +40,9 @@ import typer
 import kapwa
 from kapwa.cli import main
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "models_served"))
+from served_tools import StubProcess
+
 # Of the processor, so that a busy machine is no fault; what only waits is stopped after three minutes.
 SECONDS, BYTES, HANGS = 30, 1_500_000_000, 180
 SUITES = Path(kapwa.__file__).parent / "suites"
@@ -121,11 +124,22 @@ def run(words: list[str], folder: Path, first: Callable[[], None] = lambda: None
     return Ended(os.waitstatus_to_exitcode(status), said, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, good)
 
 
+@contextlib.contextmanager
+def served(**config: Any) -> Iterator[StubProcess]:
+    """Have a server that answers as the model ``openai:stub``."""
+    stub = StubProcess(config)
+    os.environ.update(OPENAI_BASE_URL=stub.url, OPENAI_API_KEY="none", NO_PROXY="127.0.0.1")
+    try:
+        yield stub
+    finally:
+        stub.stop()
+
+
 # --- the sound files ------------------------------------------------------------------------------------------
 
 
 def material(folder: Path) -> None:
-    """Make the sound files, most by Kapwa itself."""
+    """Make the sound files, most by Kapwa itself; the model ``openai:stub`` is :func:`served`."""
     for suite, pack in (("kalahi", "filipino"), ("eecc", "cities")):
         shutil.copytree(SUITES / suite / "packs" / pack, folder / suite)
     shutil.copytree(SUITES / "blend" / "packs", folder / "blend")
@@ -175,7 +189,8 @@ SOUND = [
     "build mcq --data blend -o mcq",
     "export kalahi-open --format inspect -o inspect",
     "analyze eecc --responses texts --permutations 19 --workers 1 --out analyses",
-    "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --cache team --out other",
+    "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --out other",
+    "run kalahi/open --data kalahi --model openai:stub --limit 6 --metrics chrf --cache team --out served",
     "score eecc/qa --data eecc --responses cities.csv --samples 1 --variant direct",
     "suite add four --name four",
 ]
@@ -456,7 +471,7 @@ TRIED: list[tuple[list[str], str]] = [
         "score kalahi/open --data kalahi --responses answers.csv --metrics chrf",
     ),
     (["saq.csv", "blend/us/answers.csv"], "score blend/saq --data blend/us --responses saq.csv"),
-    (["answers.csv"], "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --cache team"),
+    (["answers.csv"], "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf"),
     (["choices.csv"], "agreement choices.csv --data kalahi"),
     (["sheets/choices-p1.csv", "sheets/choices-key.csv"], "agreement sheets/choices-p1.csv --data kalahi"),
     (["sheets/*.csv"], "agreement sheets/choices-p1.csv --data kalahi --key sheets/choices-key.csv"),
@@ -484,8 +499,8 @@ TRIED: list[tuple[list[str], str]] = [
     (["survey.csv", "who.txt"], "values check survey.csv --identities who.txt"),
     (["survey.csv"], "values check survey.csv"),
     (["team/answers.sqlite"], "cache ls team"),
-    (["team/answers.sqlite"], "cache prune team --model x"),
-    (["team/answers.sqlite"], "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --cache team"),
+    (["team/answers.sqlite"], "cache prune team --model openai/stub"),
+    (["team/answers.sqlite"], "run kalahi/open --data kalahi --model openai:stub --limit 6 --cache team"),
 ]  # fmt: skip
 # Commands that read a run's manifest.
 READ = [words for _, words in TRIED if "kalahi-open" in words] + ["words eecc-qa", "analyze eecc eecc-qa --workers 1"]
@@ -573,12 +588,12 @@ def _option(words: list[str], draw: random.Random) -> str:
     return "none" if chosen is None else " ".join(words[-2:])
 
 
-def fuzz(cases: int, seed: int, first: int = 0, tell: Callable[[str], None] = print) -> Counter[str]:
+def fuzz(cases: int, seed: int, first: int = 0) -> Counter[str]:
     """Run so many cases; return how often each fault came ("": none), telling of each, and at last of the extremes."""
     found: Counter[str] = Counter()
     codes: Counter[int] = Counter()
     slowest = largest = Ended(0, "", 0.0, 0, ())
-    with tempfile.TemporaryDirectory() as place:
+    with served(), tempfile.TemporaryDirectory() as place:
         sound, scratch = Path(place) / "sound", Path(place) / "case"
         sound.mkdir()
         material(sound)
@@ -589,8 +604,9 @@ def fuzz(cases: int, seed: int, first: int = 0, tell: Callable[[str], None] = pr
             slowest = max(slowest, ended, key=lambda one: one.seconds)
             largest = max(largest, ended, key=lambda one: one.memory)
             if ended.fault:
-                tell(f"case {number} of seed {seed}: {ended.fault}: {what}\n{ended.said[-1500:]}")
-    tell(f"exit codes {dict(codes)}; slowest {slowest.seconds:.1f} s; most memory {largest.memory / 1e6:.0f} MB")
+                print(f"case {number} of seed {seed}: {ended.fault}: {what}\n{ended.said[-1500:]}", flush=True)
+    most = f"slowest {slowest.seconds:.1f} s; most memory {largest.memory / 1e6:.0f} MB"
+    print(f"exit codes {dict(codes)}; {most}", flush=True)
     return found
 
 

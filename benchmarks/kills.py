@@ -4,11 +4,12 @@ Usage: python benchmarks/kills.py [--kills 200] [--seed 1] [--first 0]
 
 Each case takes the sound files of ``fuzz.py`` and one verb in its turn, and ends it at one moment: before or after a
 file is opened, renamed or made durable, or answers are committed, or at any time of the processor. Then the same
-command runs to its end in the same folder. It must end well (or be refused, where all was written before), what it
-wrote must be what an undisturbed command writes, answers that were durable at the kill must be there and must not have
-been asked for again, and what the command only reads must be as it was. Where two undisturbed commands differ in a file
-(in times, say), that it is there again is all that is asked of it. Each case is printed with what
-repeats it (the seed and its number) and with what went wrong, and faults are counted at the end.
+command runs to its end in the same folder, with ``--overwrite`` where it names that as the remedy for the files that
+are there. It must end well (or be refused, where all was written before), what it wrote must be what an undisturbed
+command writes, answers that were durable at the kill must be there and must not have been asked for again, and what
+the command only reads must be as it was. Where two undisturbed commands differ in a file (in times, say), that it is
+there again is all that is asked of it. Each case is printed with what repeats it (the seed and its number) and with
+what went wrong, and faults are counted at the end.
 """
 
 from __future__ import annotations
@@ -32,11 +33,9 @@ from typing import Any, NamedTuple
 
 import fuzz
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "models_served"))
-from served_tools import StubProcess
-
 JUDGED = "--matcher judge --judge openai:stub"
-RUN = "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --out killed"
+RUN = "run kalahi/open --data kalahi --metrics chrf --out killed --model"
+SERVED = f"{RUN} openai:stub --limit 8 --concurrency 2 --cache"
 SCORE = "score blend/saq --data blend/us --responses saq.csv --limit 8 --variant local/inst-4 --out killed"
 STUDIO = "--home house"
 CALLS = ("open", "mkdir", "rename", "replace", "fsync", "unlink")
@@ -54,9 +53,9 @@ class Verb(NamedTuple):
 
 
 VERBS = [
-    Verb(RUN, "killed", "killed/*/journal.sqlite"),
-    Verb(f"{RUN} --cache fresh", "killed fresh", "killed/*/journal.sqlite"),
-    Verb(f"{RUN} --cache team", "killed team", "killed/*/journal.sqlite"),
+    Verb(f"{RUN} replay:answers.csv", "killed", "killed/*/journal.sqlite"),
+    Verb(f"{SERVED} fresh", "killed fresh", "killed/*/journal.sqlite"),
+    Verb(f"{SERVED} half", "killed half", "killed/*/journal.sqlite"),
     Verb("score kalahi/open --data kalahi --responses answers.csv --metrics chrf --out killed", "killed"),
     Verb(f"{SCORE} {JUDGED}", "killed", "killed/judge-answers.sqlite"),
     Verb("build mcq --data blend --judge openai:stub -o new", "new", "new.answers.sqlite"),
@@ -71,7 +70,7 @@ VERBS = [
     Verb("suite new blend fresh", "fresh", whole=True),
     Verb("suite add kalahi --name mine", "config"),
     Verb("suite remove four", "config"),
-    Verb("cache prune team --model replay:answers.csv", "team"),
+    Verb("cache prune half --model openai/stub", "half"),
     Verb("doctor kalahi-open --salvage", "kalahi-open"),
     Verb("report kalahi-open --csv out -o page.html", "out page.html"),
     Verb("report analysis -o page.html", "page.html"),
@@ -79,9 +78,11 @@ VERBS = [
     Verb(f"studio export demo -o demo.zip {STUDIO}", "demo.zip demo.secret house"),
     Verb(f"studio import demo sample:egyptian {STUDIO}", "house"),
     Verb(f"studio freeze demo --release 1.0.0 --date 2026-01-31 {STUDIO}", "house releases"),
-    Verb(f"studio import again demo.archive.zip {STUDIO}", "house"),
+    Verb("studio import demo demo.archive.zip --home second", "second"),
+    Verb(f"studio new other --title Other --culture Filipino --language fil {STUDIO}", "house"),
 ]  # fmt: skip
 PREPARED = [
+    SERVED.replace("--limit 8", "--limit 4").replace("killed", "filled") + " half",
     f"studio new demo --title Demo --culture Filipino --language fil {STUDIO}",
     f"studio import demo sample:filipino {STUDIO}",
     f"studio export demo -o demo.archive.zip {STUDIO}",
@@ -204,7 +205,7 @@ def undisturbed(verb: Verb, sound: Path, scratch: Path) -> Undisturbed:
 
 
 def killed(
-    verb: Verb, usual: Undisturbed, draw: random.Random, sound: Path, scratch: Path, judge: StubProcess
+    verb: Verb, usual: Undisturbed, draw: random.Random, sound: Path, scratch: Path, judge: fuzz.StubProcess
 ) -> tuple[str, str]:
     """Kill a verb once and run it again; return what is wrong, and when it was killed.
 
@@ -224,6 +225,8 @@ def killed(
     (scratch / ASKED).unlink(missing_ok=True)
     asked = len(judge.arrivals())
     again = fuzz.run(verb.words.split(), scratch, lambda: watched(None, 0))
+    if again.code == 2 and "--overwrite" in again.said:  # the remedy that it names
+        again = fuzz.run([*verb.words.split(), "--overwrite"], scratch)
     asked = len(judge.arrivals()) - asked
     now = written(scratch, verb.writes.split())
     own = set((scratch / ASKED).read_text(encoding="utf-8").split()) if (scratch / ASKED).exists() else set()
@@ -231,7 +234,7 @@ def killed(
     faults = {
         f"ended with {again.code}: {again.said[-600:]}": again.code and not (again.code == 2 and left == now),
         "lost what was durable": not kept <= there,
-        "asked again what was durable": kept & own or ("judge" in verb.words and asked > len(there - kept)),
+        "asked again what was durable": kept & own or ("openai:" in verb.words and asked > len(there - kept)),
         "left half": verb.whole and left and left.keys() != usual.files.keys(),
         f"other files: {sorted(now.keys() ^ usual.files.keys())}": now.keys() != usual.files.keys(),
         f"files differ: {[n for n in usual.same if now.get(n) != usual.files[n]]}": any(
@@ -249,34 +252,29 @@ def written_or_torn(folder: Path, verb: Verb) -> dict[str, str]:
     return {"torn": ""}
 
 
-def kills(wanted: int, seed: int, first: int = 0, tell: Callable[[str], None] = print) -> Counter[str]:
+def kills(wanted: int, seed: int, first: int = 0) -> Counter[str]:
     """Kill until so many commands were struck; return how often each verb was, and "fault" how often one failed."""
     struck: Counter[str] = Counter()
-    judge = StubProcess({"delay": 0.02})
-    os.environ.update(OPENAI_BASE_URL=judge.url, OPENAI_API_KEY="none", NO_PROXY="127.0.0.1")
-    try:
-        with tempfile.TemporaryDirectory() as place:
-            sound, scratch = Path(place) / "sound", Path(place) / "case"
-            sound.mkdir()
-            fuzz.material(sound)
-            for words in PREPARED:
-                ended = fuzz.run(words.split(), sound)
-                assert not ended.code, (words, ended.said)
-            usual: dict[Verb, Undisturbed] = {}
-            number = first
-            while struck.total() - struck["fault"] < wanted:
-                verb = VERBS[number % len(VERBS)]
-                if verb not in usual:
-                    usual[verb] = undisturbed(verb, sound, scratch)
-                draw = random.Random(f"{seed}/{number}")  # noqa: S311 - to be repeated, not kept secret
-                fault, at = killed(verb, usual[verb], draw, sound, scratch, judge)
-                struck[" ".join(verb.words.split()[:2])] += fault != "missed"
-                struck["fault"] += fault not in ("", "missed")
-                done = f"{struck.total() - struck['fault']}/{wanted}"
-                tell(f"{done}: case {number} of seed {seed}: {verb.words} (at {at}): {fault or 'clean'}")
-                number += 1
-    finally:
-        judge.stop()
+    with fuzz.served(delay=0.02) as judge, tempfile.TemporaryDirectory() as place:
+        sound, scratch = Path(place) / "sound", Path(place) / "case"
+        sound.mkdir()
+        fuzz.material(sound)
+        for words in PREPARED:
+            ended = fuzz.run(words.split(), sound)
+            assert not ended.code, (words, ended.said)
+        usual: dict[Verb, Undisturbed] = {}
+        number = first
+        while struck.total() - struck["fault"] < wanted:
+            verb = VERBS[number % len(VERBS)]
+            if verb not in usual:
+                usual[verb] = undisturbed(verb, sound, scratch)
+            draw = random.Random(f"{seed}/{number}")  # noqa: S311 - to be repeated, not kept secret
+            fault, at = killed(verb, usual[verb], draw, sound, scratch, judge)
+            struck[" ".join(verb.words.split()[:2])] += fault != "missed"
+            struck["fault"] += fault not in ("", "missed")
+            done = f"{struck.total() - struck['fault']}/{wanted}"
+            print(f"{done}: case {number} of seed {seed}: {verb.words} (at {at}): {fault or 'clean'}", flush=True)
+            number += 1
     return struck
 
 

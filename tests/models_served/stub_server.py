@@ -4,17 +4,19 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 ``delay`` seconds before each answer; ``faults`` {name: rate} and ``seed``; ``retry_after`` seconds;
 ``always`` {text in the prompt: fault or status}; ``choices`` the most choices it returns (null: all asked);
 ``refuse`` parameter names it answers with 400; ``echo_auth`` put the Authorization header into errors;
-``echo_in_answer`` put it into every answer, as a debugging proxy might;
+``echo_in_answer`` put it into every answer, as a debugging proxy might (true), or its key "percent" or "base64" encoded;
 ``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores".
 GET /__log returns every arrival, the most requests open at once and every Authorization header.
 """
 
 import asyncio
+import base64
 import email.utils
 import json
 import random
 import sys
 import time
+import urllib.parse
 from typing import Any
 
 import toy_lm
@@ -131,8 +133,13 @@ class Stub:
             answer["choices"][0]["message"] = {"role": "assistant", "content": "four", "reasoning_content": "2+2..."}
         if fault == "unfinished":
             answer["choices"][0].update(finish_reason="length", message={"role": "assistant", "content": None})
-        if self.config.get("echo_in_answer"):
-            said = f" (you sent {headers.get('authorization')})"
+        if spelling := self.config.get("echo_in_answer"):
+            sent = headers.get("authorization", "")
+            if spelling == "percent":
+                sent = urllib.parse.quote(sent.removeprefix("Bearer "), safe="")
+            elif spelling == "base64":
+                sent = base64.b64encode(sent.removeprefix("Bearer ").encode()).decode()
+            said = f" (you sent {sent})"
             for choice in answer["choices"]:
                 choice["message"]["content"] = f"{choice['message'].get('content')}{said}"
                 choice["finish_reason"] = f"stop{said}"

@@ -38,6 +38,18 @@ def test_every_request_is_answered_with_its_own_text_and_usage(stub, connect):
     assert done["3/0"].error is None
 
 
+@pytest.mark.parametrize(
+    ("spelling", "said"),
+    [(True, "Bearer [key removed]"), ("percent", "[key removed]"), ("base64", "c2stY2FuYXJ5LzhjMWYrNTVhYS1uZXZlci1zaG93")],
+)
+def test_a_key_in_an_answer_is_known_in_the_spellings_that_the_threat_model_names(
+    stub, connect, monkeypatch, spelling, said
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary/8c1f+55aa-never-show")
+    (response,) = connect(stub(echo_in_answer=spelling).url).generate([ask(0)])
+    assert response.text.endswith(f" (you sent {said})")
+
+
 def test_parameters_arrive_as_the_api_names_them(stub, connect):
     server = stub()
     model = connect(server.url, extra={"body": {"reasoning_effort": "low", "top_p": None}})
