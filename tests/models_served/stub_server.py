@@ -4,7 +4,7 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 ``delay`` seconds before each answer; ``faults`` {name: rate} and ``seed``; ``retry_after`` seconds;
 ``always`` {text in the prompt: fault or status}; ``choices`` the most choices it returns (null: all asked);
 ``refuse`` parameter names it answers with 400; ``echo_auth`` put the Authorization header into errors;
-``echo_in_answer`` put it into every answer, as a debugging proxy might (true), or its key "percent" or "base64" encoded;
+``echo_in_answer`` put it into every answer, as a debugging proxy might, or the key "percent" or "base64" encoded;
 ``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores".
 GET /__log returns every arrival, the most requests open at once and every Authorization header.
 """

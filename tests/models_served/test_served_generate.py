@@ -40,7 +40,11 @@ def test_every_request_is_answered_with_its_own_text_and_usage(stub, connect):
 
 @pytest.mark.parametrize(
     ("spelling", "said"),
-    [(True, "Bearer [key removed]"), ("percent", "[key removed]"), ("base64", "c2stY2FuYXJ5LzhjMWYrNTVhYS1uZXZlci1zaG93")],
+    [
+        (True, "Bearer [key removed]"),
+        ("percent", "[key removed]"),
+        ("base64", "c2stY2FuYXJ5LzhjMWYrNTVhYS1uZXZlci1zaG93"),
+    ],
 )
 def test_a_key_in_an_answer_is_known_in_the_spellings_that_the_threat_model_names(
     stub, connect, monkeypatch, spelling, said
