@@ -178,7 +178,7 @@ def material(folder: Path) -> None:
     for name, file in (("choices", "sheets/choices-p1.csv"), ("ratings", "rated/ratings-p1.csv")):
         _fill(folder / file, name)
     if importlib.util.find_spec("torch"):
-        _apart(lambda: _weights(folder / "weights"))
+        apart(lambda: _weights(folder / "weights"))
 
 
 SOUND = [
@@ -339,7 +339,7 @@ def _spoil_column(path: Path, draw: random.Random) -> None:
             frame = frame.with_columns(pl.Series(name, [value] * frame.height, strict=False))
         frame.write_parquet(path)
 
-    _apart(work)
+    apart(work)
 
 
 def _spoil_session(path: Path, draw: random.Random) -> None:
@@ -427,12 +427,12 @@ def convert(path: Path, suffix: str) -> Path:
         book.save(target)
     else:
         target.touch()  # left empty where Polars refuses the rows
-        _apart(lambda: __import__("polars").DataFrame(rows).write_parquet(target))
+        apart(lambda: __import__("polars").DataFrame(rows).write_parquet(target))
     path.unlink()
     return target
 
 
-def _apart(work: Callable[[], object]) -> None:
+def apart(work: Callable[[], object]) -> None:
     """Do ``work`` in a fork: threads of libraries that it loads would be lost in later forks of this process."""
     child = os.fork()
     if not child:

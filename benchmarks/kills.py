@@ -33,6 +33,9 @@ from typing import Any, NamedTuple
 
 import fuzz
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "studio"))
+from studio_people import a_situation, accepted, enter
+
 JUDGED = "--matcher judge --judge openai:stub"
 RUN = "run kalahi/open --data kalahi --metrics chrf --out killed --model"
 SERVED = f"{RUN} openai:stub --limit 8 --concurrency 2 --cache"
@@ -87,6 +90,22 @@ PREPARED = [
     f"studio import demo sample:filipino {STUDIO}",
     f"studio export demo -o demo.archive.zip {STUDIO}",
 ]
+
+
+def collected(house: Path) -> None:
+    """In a process of its own: let people come into the project, and write and accept a situation."""
+    from kapwa.studio.settings import configure
+
+    configure(house, hosts=("testserver",))
+    from kapwa.studio.models import Project, Situation
+
+    roles = {"berto": "writer", "carla": "reviewer", "edo": "reviewer", "dina": "scribe"}
+    project = Project.objects.get(slug="demo")
+    people = {name: enter(project, name.title(), role) for name, role in roles.items()}
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    number = Situation.objects.filter(project=project).latest("number").number
+    people["berto"].post(f"situations/{number}/submit/")
+    accepted(people, number, "carla", "edo")
 
 
 def watched(moment: tuple[str, int] | None, seconds: float) -> None:
@@ -262,6 +281,7 @@ def kills(wanted: int, seed: int, first: int = 0) -> Counter[str]:
         for words in PREPARED:
             ended = fuzz.run(words.split(), sound)
             assert not ended.code, (words, ended.said)
+        fuzz.apart(lambda: collected(sound / "house"))
         usual: dict[Verb, Undisturbed] = {}
         number = first
         while struck.total() - struck["fault"] < wanted:
