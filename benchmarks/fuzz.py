@@ -589,7 +589,7 @@ def _option(words: list[str], draw: random.Random) -> str:
 
 
 def fuzz(cases: int, seed: int, first: int = 0) -> Counter[str]:
-    """Run so many cases; return how often each fault came ("": none), telling of each, and at last of the extremes."""
+    """Run so many cases; return how often each fault came ("": none), telling of each, and of the extremes."""
     found: Counter[str] = Counter()
     codes: Counter[int] = Counter()
     slowest = largest = Ended(0, "", 0.0, 0, ())
@@ -605,8 +605,9 @@ def fuzz(cases: int, seed: int, first: int = 0) -> Counter[str]:
             largest = max(largest, ended, key=lambda one: one.memory)
             if ended.fault:
                 print(f"case {number} of seed {seed}: {ended.fault}: {what}\n{ended.said[-1500:]}", flush=True)
-    most = f"slowest {slowest.seconds:.1f} s; most memory {largest.memory / 1e6:.0f} MB"
-    print(f"exit codes {dict(codes)}; {most}", flush=True)
+            if (done := number + 1 - first) % 100 == 0 or done == cases:
+                most = f"slowest {slowest.seconds:.1f} s; most memory {largest.memory / 1e6:.0f} MB"
+                print(f"{done} cases, {found['']} good; exit codes {dict(codes)}; {most}", flush=True)
     return found
 
 
