@@ -181,6 +181,7 @@ def material(folder: Path) -> None:
         apart(lambda: _weights(folder / "weights"))
 
 
+SERVED = "run kalahi/open --data kalahi --model openai:stub --revision v1 --limit 6 --cache team"
 SOUND = [
     "score kalahi/open --data kalahi --responses answers.csv --metrics chrf --limit 6",
     "score blend/saq --data blend/us --responses saq.csv --limit 8 --variant local/inst-4",
@@ -190,7 +191,7 @@ SOUND = [
     "export kalahi-open --format inspect -o inspect",
     "analyze eecc --responses texts --permutations 19 --workers 1 --out analyses",
     "run kalahi/open --data kalahi --model replay:answers.csv --metrics chrf --out other",
-    "run kalahi/open --data kalahi --model openai:stub --limit 6 --metrics chrf --cache team --out served",
+    f"{SERVED} --metrics chrf --out served",
     "score eecc/qa --data eecc --responses cities.csv --samples 1 --variant direct",
     "suite add four --name four",
 ]
@@ -500,7 +501,7 @@ TRIED: list[tuple[list[str], str]] = [
     (["survey.csv"], "values check survey.csv"),
     (["team/answers.sqlite"], "cache ls team"),
     (["team/answers.sqlite"], "cache prune team --model openai/stub"),
-    (["team/answers.sqlite"], "run kalahi/open --data kalahi --model openai:stub --limit 6 --cache team"),
+    (["team/answers.sqlite"], SERVED),
 ]  # fmt: skip
 # Commands that read a run's manifest.
 READ = [words for _, words in TRIED if "kalahi-open" in words] + ["words eecc-qa", "analyze eecc eecc-qa --workers 1"]

@@ -38,7 +38,7 @@ from studio_people import a_situation, accepted, enter
 
 JUDGED = "--matcher judge --judge openai:stub"
 RUN = "run kalahi/open --data kalahi --metrics chrf --out killed --model"
-SERVED = f"{RUN} openai:stub --limit 8 --concurrency 2 --cache"
+SERVED = f"{RUN} openai:stub --revision v1 --limit 8 --concurrency 2 --cache"
 SCORE = "score blend/saq --data blend/us --responses saq.csv --limit 8 --variant local/inst-4 --out killed"
 STUDIO = "--home house"
 CALLS = ("open", "mkdir", "rename", "replace", "fsync", "unlink")

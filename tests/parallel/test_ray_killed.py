@@ -151,11 +151,13 @@ def test_a_judged_run_on_ray_outlives_a_kill(
         os.kill(replicas(process.pid)[0], by)
         made = finished(process)
     else:
+        there = replicas(process.pid)
         os.kill(process.pid, by)
         said = process.communicate(timeout=PATIENCE)[1]
         assert process.returncode == (130 if by == signal.SIGINT else -by), said
         assert "Traceback" not in said
         wait_until(lambda: not processes(ray_folder))  # what Ray started ends with who started it
+        wait_until(lambda: not any(_command(pid) for pid in there))  # and asks until it has noticed
         kept, judged = stores(folder)
         assert kept
         assert bool(judged) == (at == "other")
