@@ -500,7 +500,7 @@ TRIED: list[tuple[list[str], str]] = [
     (["survey.csv", "who.txt"], "values check survey.csv --identities who.txt"),
     (["survey.csv"], "values check survey.csv"),
     (["team/answers.sqlite"], "cache ls team"),
-    (["team/answers.sqlite"], "cache prune team --model openai/stub"),
+    (["team/answers.sqlite"], "cache prune team --model openai:stub"),
     (["team/answers.sqlite"], SERVED),
 ]  # fmt: skip
 # Commands that read a run's manifest.

@@ -73,7 +73,7 @@ VERBS = [
     Verb("suite new blend fresh", "fresh", whole=True),
     Verb("suite add kalahi --name mine", "config"),
     Verb("suite remove four", "config"),
-    Verb("cache prune half --model openai/stub", "half"),
+    Verb("cache prune half --model openai:stub", "half"),
     Verb("doctor kalahi-open --salvage", "kalahi-open"),
     Verb("report kalahi-open --csv out -o page.html", "out page.html"),
     Verb("report analysis -o page.html", "page.html"),
