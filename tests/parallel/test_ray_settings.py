@@ -13,10 +13,9 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.main import get_command
 
-from kapwa.cli.main import app
 from kapwa.cli.options import open_engine
+from kapwa.cli.verbs import loaded
 from kapwa.errors import KapwaError, MissingDependencyError, RunError, UsageError
 from kapwa.loading import load_model
 from kapwa.parallel import ray_cluster
@@ -200,7 +199,7 @@ def block(kind: str) -> str:
 def parsed(words: list[str]) -> dict[str, Any]:
     """The options of a command line that starts ``kapwa run``; fails where Kapwa would refuse it."""
     assert words[:2] == ["kapwa", "run"]
-    return get_command(app).commands["run"].make_context("run", words[2:]).params
+    return loaded("run").make_context("run", words[2:]).params
 
 
 def test_the_job_of_kubernetes_fits_its_machines_and_its_volume_and_runs_again_after_a_failure() -> None:

@@ -310,8 +310,8 @@ def test_ceilings_stand_beside_the_tasks_own_floors(tmp_path: Path) -> None:
     people = Floor("half", "full", "own validators", 0.9, "ceiling", "3 people")
     run = Run(run_task(TinyTask(), TinyModel(), out=tmp_path, progress=False, ceilings=[people]))
     assert run.floors.rows() == [
-        ("half", "full", "chance", 0.5, "floor", "", *[None] * 7),
-        (*people[:6], *[None] * 7),
+        ("half", "full", "chance", 0.5, "floor", "", *[None] * 9),
+        (*people[:6], *[None] * 9),
     ]
 
 

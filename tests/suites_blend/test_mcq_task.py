@@ -86,8 +86,6 @@ def test_the_way_of_asking_is_an_option_or_a_variant(built: Path) -> None:
         open_mcq_task(built, Selection(variants=("generate",)), {"how": "likelihood"})
     with pytest.raises(UsageError, match="no way 'guess'"):
         opened(built, how="guess")
-    with pytest.raises(UsageError, match="no option 'hwo'"):
-        opened(built, hwo="generate")
     with pytest.raises(UsageError, match="max_new_tokens is 0"):
         opened(built, max_new_tokens=0)
     with pytest.raises(UsageError, match="needs its questions"):

@@ -274,7 +274,6 @@ def test_all_variants_are_those_of_this_task() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_new_token": 3}, "no option 'max_new_token'"),
         ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"max_answers": "3"}, "max_answers is '3'"),
         ({"max_answers": True}, "max_answers is True"),
