@@ -26,6 +26,8 @@ SEE = "see docs/how-to/correct-a-language.md."
 _LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", "clock", "strings", "alike", "combined"}
 _PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
 _NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
+# The module re reads these patterns, in every language at once; only 'linker' is read by regex alone.
+_OF_REPLIES = {"replies", "pieces"}
 
 
 def check_language(path: Path) -> tuple[LanguageFile | None, list[DataError]]:
@@ -49,11 +51,24 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
             at = row + number + ("\n" in value)
             if line in lines[:number]:
                 yield wrong(f"{line!r} stands twice.", row=at, hint="Delete one of the two.")
-            try:
-                regex.compile("" if _PLAIN & set(place) else _NAMED.sub("1", line))
-            except regex.error as error:
-                hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
-                yield wrong(f"the pattern {line!r} cannot be read ({error.msg}).", row=at, hint=hint)
+            if fault := None if _PLAIN & set(place) else _fault(place, line):
+                yield wrong(f"the pattern {line!r} {fault[0]}.", row=at, hint=fault[1])
+
+
+def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
+    """Say what is wrong with a pattern, as the readers join it with others, and what to write instead."""
+    pattern = "x|" + _NAMED.sub("1", line)
+    modules = (re, regex) if place[0] in _OF_REPLIES and "linker" not in place else (regex,)
+    try:
+        joined = [module.compile(pattern) for module in modules][-1]
+    except (re.error, regex.error, OverflowError) as error:
+        hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
+        return f"cannot be read ({getattr(error, 'msg', error)})", hint
+    if joined.groups:
+        return "holds a group that would be counted", "Write (?:...) for (...)."
+    if joined.flags != regex.compile("").flags:
+        return "changes how other patterns are read", "Delete what is like (?i); texts are in lower case."
+    return None
 
 
 def _failed_examples(path: Path, located: Located, file: LanguageFile) -> Iterator[DataError]:
