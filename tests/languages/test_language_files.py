@@ -13,7 +13,8 @@ from kapwa.datasets.language_files import check_language, failed_examples, revie
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.fallback import language_for
 from kapwa.languages.reading import DATA, REPLIES, file_of, language_from, read_file
-from kapwa.languages.schema import Examples, LanguageFile
+from kapwa.languages.rules import BY_TAG
+from kapwa.languages.schema import Examples, LanguageFile, Words
 from kapwa.metrics.matching import Matcher
 
 FILES = [path for folder in (DATA, REPLIES) for path in sorted(folder.glob("*.yaml"))]
@@ -139,6 +140,7 @@ FAULTS = {
     "no number": ("    1: wintermonth", "    one: wintermonth", "is not a whole number", "  months:"),
     "a word of two numbers": ("        2: two", "        2: two, one", "stands at 1 and at 2", "  numbers:"),
     "a rule of numbers": ("        {tens}-{units}", "        {tens}-", "is not like", "  numbers:"),
+    "a letter of two signs": ("    s: ſ ß", "    s: ſ ss", "'ss' is more than one sign", "  letters:"),
     "a pair without its sign": ("    ph = f", "    ph: f", "has no '='", "  strings: |"),
     "a piece that is none": ("i {cannot} help", "i {can} help", "no piece is named 'can'", "replies:"),
     "a pattern": ("    not\n", "    not\n    (no\n", "cannot be read", "    (no"),
@@ -174,6 +176,22 @@ def test_a_planted_fault_is_named_with_its_row_and_a_remedy(name: str, tmp_path:
     assert message in problems[0].message
     assert problems[0].row == max(row for row, shown in enumerate(text.splitlines(), 1) if shown == line)
     assert problems[0].hint or "twice" in message
+
+
+@pytest.mark.parametrize("tag", sorted(BY_TAG))
+@pytest.mark.parametrize("suffixes", ["", "  suffixes:\n    2: q.\n    3: zu, (e\n"])
+def test_any_number_of_rows_of_suffixes_is_read_as_written(tag: str, suffixes: str, tmp_path: Path) -> None:
+    affixes = f"affixes:\n{suffixes}" if suffixes else ""
+    text = f"tag: {tag}\nname: Draft\nspelling:\n  letters:\n    ab: c\n{affixes}"
+    language = language_from(read_file(written(tmp_path, text)))
+    assert "bomba" not in language.keys("bombaqi")  # the point is no pattern
+    if tag == "ha" and suffixes:
+        assert language.keys("bombazu") == {"bombazu", "bomba"}
+
+
+def test_words_with_a_semicolon_are_folded_alone() -> None:
+    words = Words.model_validate({"months": {"1": "Jan;A, Janu"}, "hour": "O;Clock"}).folded(str.casefold)
+    assert (words.months, words.hour) == ({"jan;a": 1, "janu": 1}, {"o;clock"})
 
 
 def test_what_is_read_for_judging_fails_without_a_traceback(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ Every description is an entry on the page that ``kapwa languages show`` prints.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -116,7 +116,10 @@ def _parts(value: Any) -> dict[str, tuple[int, int]]:
 
 def _letters(value: Any) -> dict[str, str]:
     """Read a table of letters and the signs that are read as each of them."""
-    return {sign: str(letter) for letter, signs in _table(value).items() for sign in _text(signs).split()}
+    letters = {sign: str(letter) for letter, signs in _table(value).items() for sign in _text(signs).split()}
+    if several := [sign for sign in letters if len(sign) > 1]:
+        raise ValueError(f"{several[0]!r} is more than one sign; write it under 'strings'")
+    return letters
 
 
 def _letter_places(value: Any) -> dict[str, int]:
@@ -200,8 +203,9 @@ class Words(Part):
     def folded(self, fold: Callable[[str], str]) -> Words:
         """Return these words in the spelling that texts are compared in."""
 
-        def each(words: Iterable[str]) -> list[str]:
-            return fold(";".join(words)).split(";")  # at once, for each call of a folding has its cost
+        def each(words: Collection[str]) -> list[str]:
+            folded = fold(";".join(words)).split(";")  # at once, for each call of a folding has its cost
+            return folded if len(folded) == len(words) else [fold(word) for word in words]
 
         tables = ("numbers", "months", "ordinals", "parts", "clock", "hours")
         changed: dict[str, Any] = {}

@@ -92,7 +92,7 @@ def azerbaijani(file: LanguageFile) -> Rules:
 
 def amharic(file: LanguageFile) -> Rules:
     """Prefixes and suffixes off, across syllable signs."""
-    (shortest,) = file.affixes.suffixes
+    shortest = min(file.affixes.suffixes, default=2)
     strip_whole = affix_stripper(file.affixes)
 
     def strip(word: str) -> Iterator[str]:
@@ -127,12 +127,11 @@ def assamese(file: LanguageFile) -> Rules:
 
 def hausa(file: LanguageFile) -> Rules:
     """Glottal marks and tones off; linker and possessives off after a vowel; double consonants single."""
-    ((shortest, endings),) = file.affixes.suffixes.items()
-    ending = re.compile(rf"(?<={'.' * (shortest - 1)}[aeiou])(?:{'|'.join(endings)})$")
+    strip = affix_stripper(file.affixes)
 
     def variants(token: str) -> set[str]:
         word = unaccented(token).replace("'", "")
-        forms = {word, ending.sub("", word)}
+        forms = {word, *(stem for stem in strip(word) if stem.endswith(tuple("aeiou")))}
         return forms | {_DOUBLE_CONSONANT.sub(r"\1", form) for form in forms}
 
     return Rules(variants, folding=folding_of(file.spelling))
@@ -141,8 +140,11 @@ def hausa(file: LanguageFile) -> Rules:
 def sundanese(file: LanguageFile) -> Rules:
     """Affixes, nasal onsets, the plural infix, doubled syllables and the e- of loans off; the particle téh left out."""
     strip_whole, cutting = affix_stripper(file.affixes), file.cutting
-    after, before = "|".join(cutting.particle_means_after), "|".join(cutting.particle_means_before)
-    particle = re.compile(rf"\b(?!(?:{after}) )(\w+) {cutting.particle}\b(?! (?:{before})\b)")
+    after, before, particle_word = (
+        "|".join(map(re.escape, words)) or "(?!)"
+        for words in (cutting.particle_means_after, cutting.particle_means_before, filter(None, [cutting.particle]))
+    )
+    particle = re.compile(rf"\b(?!(?:{after}) )(\w+) {particle_word}\b(?! (?:{before})\b)")
 
     def strip(word: str) -> Iterator[str]:
         yield from strip_whole(word)

