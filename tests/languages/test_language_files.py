@@ -178,6 +178,43 @@ def test_a_planted_fault_is_named_with_its_row_and_a_remedy(name: str, tmp_path:
     assert problems[0].hint or "twice" in message
 
 
+# What stands for which lines, and what the message and the hint say.
+FORMS = {
+    "a tag that YAML reads as false": ("tag: zz", "tag: no", "valid string", "and no means false"),
+    "no tag": ("tag: zz", "tag:", "is missing from the language file", "Add a line 'tag: …'"),
+    "a text for a part": (
+        "affixes:\n  prefixes:\n    2: un\n  suffixes:\n    3: ing, s",
+        "affixes: un",
+        "must be lines",
+        "see",
+    ),
+    "a field of a part": (
+        "  before: |",
+        "  afte: |",
+        "is not a field",
+        "'after'? Known: after, before, compounds, harmless",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_wrong_form_is_named_in_words_of_the_file(name: str, tmp_path: Path) -> None:
+    old, new, message, hint = FORMS[name]
+    assert SOUND.count(old) == 1
+    (problem,) = check_language(written(tmp_path, SOUND.replace(old, new)))[1]
+    assert message in problem.message
+    assert hint in (problem.hint or "").replace("See", "see")
+
+
+def test_empty_fields_are_as_if_absent_and_a_name_needs_no_list(tmp_path: Path) -> None:
+    text = "tag: zz\nname: Toyish\nreviewed_by: {}\nscripts:\nreplies:\ndenials:\n  before:\n"
+    for written_names, names in (("", ()), ("Kim", ("Kim",)), ("[A, B]", ("A", "B")), ("|\n  A\n  B", ("A", "B"))):
+        path = written(tmp_path, text.format(written_names))
+        file, problems = check_language(path)
+        assert problems == []
+        assert file == read_file(path) == LanguageFile(tag="zz", name="Toyish", reviewed_by=list(names))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("tag", sorted(BY_TAG))
 @pytest.mark.parametrize("suffixes", ["", "  suffixes:\n    2: q.\n    3: zu, (e\n"])
 def test_any_number_of_rows_of_suffixes_is_read_as_written(tag: str, suffixes: str, tmp_path: Path) -> None:
@@ -191,7 +228,7 @@ def test_any_number_of_rows_of_suffixes_is_read_as_written(tag: str, suffixes: s
 
 def test_words_with_a_semicolon_are_folded_alone() -> None:
     words = Words.model_validate({"months": {"1": "Jan;A, Janu"}, "hour": "O;Clock"}).folded(str.casefold)
-    assert (words.months, words.hour) == ({"jan;a": 1, "janu": 1}, {"o;clock"})
+    assert (dict(words.months), set(words.hour)) == ({"jan;a": 1, "janu": 1}, {"o;clock"})
 
 
 def test_what_is_read_for_judging_fails_without_a_traceback(tmp_path: Path) -> None:
@@ -199,7 +236,7 @@ def test_what_is_read_for_judging_fails_without_a_traceback(tmp_path: Path) -> N
         read_file(written(tmp_path, "tag: zz\nname: [}"))
     with pytest.raises(DataError, match=r"column 'denials.befor'"):
         read_file(written(tmp_path, SOUND.replace("before", "befor")))
-    with pytest.raises(DataError, match=r"valid dictionary"):
+    with pytest.raises(DataError, match=r": must be lines"):
         read_file(written(tmp_path, "a text"))
 
 

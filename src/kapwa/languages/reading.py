@@ -38,7 +38,9 @@ def read_file(path: Path) -> LanguageFile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or None
-        raise DataError(f"{first['msg'].rstrip('.')}.", path=path, column=place, hint=hint) from None
+        raise DataError(
+            f"{first['msg'].removeprefix('Value error, ').rstrip('.')}.", path=path, column=place, hint=hint
+        ) from None
 
 
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:

@@ -133,6 +133,8 @@ def _affixes(value: Any) -> dict[int, tuple[str, ...]]:
 Lines = Annotated[tuple[str, ...], BeforeValidator(lines_of)]
 Pattern = Annotated[str, BeforeValidator(lambda value: "|".join(lines_of(value)))]
 WordList = Annotated[tuple[str, ...], BeforeValidator(words_of)]
+# A text is a list of its lines.
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: value if isinstance(value, list) else lines_of(value))]
 WordSet = Annotated[frozenset[str], BeforeValidator(words_of)]
 Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 Valued = Annotated[Mapping[str, int], BeforeValidator(_valued)]
@@ -149,6 +151,16 @@ class Part(BaseModel):
     """A part of a language file; unknown fields are errors, and YAML's numbers are taken for text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, value: Any) -> Any:
+        """Leave out fields without a value."""
+        if isinstance(value, str | list):
+            raise ValueError("must be lines 'field: value'")
+        if not isinstance(value, Mapping):
+            return value
+        return {name: held for name, held in value.items() if held not in (None, "")}
 
 
 class Spelling(Part):
@@ -288,7 +300,7 @@ class LanguageFile(Part):
     name: str = Field(description="The English name.")
     resource: Resource = Field(default="", description="How much text there is of it (Joshi et al., 2020).")
     rules: str = Field(default="", description="The version of the rules; raise it with every change, for signatures.")
-    reviewed_by: tuple[str, ...] = Field(default=(), description="Native speakers who read this file, one a line.")
+    reviewed_by: Names = Field(default=(), description="Native speakers who read this file, one a line.")
     notes: str = Field(default="", description="What is covered and what is not.")
     scripts: WordList = Field(default=(), description="Unicode names of its scripts; none for Latin.")
     inside: int = Field(default=0, description="Fewest letters of an answer found inside longer words; 0: in none.")
