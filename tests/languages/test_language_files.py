@@ -151,6 +151,10 @@ FAULTS = {
     "flags elsewhere": ("    not\n", "    not\n    (?i)never\n", "changes how other patterns", "    (?i)never"),
     "a group": ("    answer\n", "    (answer)\n", "would be counted", "    (answer)"),
     "a named group": ("    more than {n}", "    more (?P<n>{n})+", "would be counted", "    more (?P<n>{n})+"),
+    "an empty alternative": ("    not\n", "    never|\n    not\n", "matches where nothing stands", "    never|"),
+    "a word twice": ("  morning: am, early", "  morning: am, am", "'am' stands twice", "  morning: am, am"),
+    "a function word twice": ("function_words: the of", "function_words: of of", "twice", "function_words: of of"),
+    "another name of a tag": ("tag: zz", "tag: tl", "'tl' is 'fil' in Kapwa", "tag: tl"),
     "a line twice": ("    not\n", "    not\n    never\n    never\n", "stands twice", "    never"),
     "a key twice": ("function_words: the", "name: Other\nfunction_words: the", "appears twice", "name: Other"),
     "hours of the day": ("  hour: oclock", "  parts:\n    ten: noon", "is not like '10-22'", "  parts:"),
@@ -269,6 +273,9 @@ def test_the_verbs_list_show_and_check(tmp_path: Path) -> None:
     sound = written(tmp_path, SOUND)
     done = run(app, ["languages", "check", str(sound)])
     assert (done.exit_code, "its 10 examples hold" in done.stdout) == (0, True)
+    assert "name it" not in done.stdout
+    draft = sound.rename(tmp_path / "draft.yaml")
+    assert "name it zz.yaml" in run(app, ["languages", "check", str(draft)]).stdout
     written(tmp_path, SOUND.replace("early = 02:30", "early = 03:30"))
     done = run(app, ["languages", "check", str(sound), "--json"])
     assert done.exit_code == 2

@@ -88,5 +88,7 @@ def check_language(
         if language is not None and not problems:
             examples = sum(len(held) for _, held in language.examples)
             tell(f"{file}: the file of {language.name} ({language.tag}) is sound; its {examples} examples hold.")
+            if file.name != f"{language.tag}.yaml":
+                tell(f"Before you send it, name it {language.tag}.yaml, or correct the tag.")
     if problems:
         raise typer.Exit(2)

@@ -7,6 +7,7 @@ twice, and examples that do not hold by the rules of the file.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
 from pathlib import Path
@@ -17,14 +18,16 @@ from kapwa.datasets.tables import Located, load_yaml, read_model
 from kapwa.errors import DataError
 from kapwa.files import read_text
 from kapwa.languages.base import Language
+from kapwa.languages.codes import canonical
 from kapwa.languages.reading import language_from
-from kapwa.languages.schema import PAIR, Examples, LanguageFile, Part, lines_of
+from kapwa.languages.schema import PAIR, Examples, LanguageFile, Part, lines_of, words_of
 from kapwa.metrics.matching import Kind, Matcher
 
 SEE = "see docs/how-to/correct-a-language.md."
 # Parts and fields that are lines, and those of them that are no patterns.
 _LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", "clock", "strings", "alike", "combined"}
 _PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
+_SPACED = {"function_words", "letters", "loose_letters"}  # parted by spaces
 _NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
 # The module re reads these patterns, in every language at once; only 'linker' is read by regex alone.
 _OF_REPLIES = {"replies", "pieces"}
@@ -43,9 +46,16 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
     """Yield patterns that cannot be compiled, and lines that stand twice in one block."""
     for place, row in located.lines.items():
         value = reduce(lambda part, key: part[key], place, located.value)
-        if not isinstance(value, str) or _LINES.isdisjoint(place):
+        if not isinstance(value, str) or place[0] == "notes":
             continue
         wrong = partial(DataError, path=path, column=".".join(map(str, place)))
+        if place == ("tag",) and value != (tag := canonical(value)):
+            yield wrong(f"{value!r} is {tag!r} in Kapwa.", row=row, hint=f"Write 'tag: {tag}'.")
+        if _LINES.isdisjoint(place):
+            words = words_of(value) if _SPACED.isdisjoint(place) else value.split()
+            twice = (word for word, times in Counter(words).items() if times > 1)
+            yield from (wrong(f"{word!r} stands twice.", row=row, hint="Delete one of the two.") for word in twice)
+            continue
         lines = lines_of(value)
         for number, line in enumerate(lines):
             at = row + number + ("\n" in value)
@@ -64,6 +74,8 @@ def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     except (re.error, regex.error, OverflowError) as error:
         hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
         return f"cannot be read ({getattr(error, 'msg', error)})", hint
+    if joined.fullmatch(""):
+        return "matches where nothing stands", "Delete the | that has nothing before or after it."
     if joined.groups:
         return "holds a group that would be counted", "Write (?:...) for (...)."
     if joined.flags != regex.compile("").flags:

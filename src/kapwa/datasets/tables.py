@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -220,20 +220,14 @@ def _field_error(path: Path, located: Located, model: type[BaseModel], what: str
     if kind == "missing":
         message, row, hint = f"is missing from the {what}.", None, f"Add a line '{column}: …'; {see}"
     elif kind == "extra_forbidden":
-        message, hint = f"is not a field of a {what}.", nearest(str(place[-1]), _fields(model, place))
+        inner = model.model_fields[str(place[0])].annotation if len(place) > 1 else model
+        known = getattr(inner, "model_fields", model.model_fields)
+        message, hint = f"is not a field of a {what}.", nearest(str(place[-1]), known)
     elif kind == "string_pattern_mismatch":
         message, hint = NO_TAG.format(detail["input"]), tag_hint(str(detail["input"])) or hint
     elif kind == "too_short":
         message = "the list is empty; name at least one."
     return DataError(f"{message.rstrip('.')}.", path=path, row=row, column=column, hint=hint)
-
-
-def _fields(model: type[BaseModel], place: _Place) -> Iterable[str]:
-    """Return the names of the fields of the part of a model in which ``place`` stands."""
-    for step in place[:-1]:
-        inner = model.model_fields[step].annotation if step in model.model_fields else None
-        model = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else model
-    return model.model_fields
 
 
 @cache
