@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 import tempfile
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
