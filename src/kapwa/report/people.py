@@ -13,6 +13,7 @@ from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug, write_text
 from kapwa.people.agreement import NAMES
+from kapwa.people.answers import AnswerAgreement
 from kapwa.people.choice_files import read_choices
 from kapwa.people.choices import CODINGS, HumanBaseline, baselines
 from kapwa.people.forms import CHOICE_KEY
@@ -202,6 +203,15 @@ def rating_block(form: str, ratings: HumanRatings) -> Block:
     }
 
 
+def answer_block(answers: AnswerAgreement) -> Block:
+    """How far people agree in answers of their own words."""
+    frame = answers.agreement.select(pl.lit("answer").alias("criterion"), pl.all())
+    people = wording.count(answers.people, "person", "people")
+    sentence = f"{people} answered {wording.count(answers.items, 'item')} in their own words."
+    table = agreement_table("answers-agreement", "Agreement in people’s own answers", frame, {"answer": "Answer"})
+    return {"title": table.caption, "sentences": [sentence], "tables": [table], "more": [], "criteria": [], "notes": []}
+
+
 def preference_block(given: Sequence[Preference]) -> Block:
     """Which of two texts people prefer, a table for each two models."""
     shown: list[Table] = []
@@ -246,14 +256,16 @@ def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Tabl
         return Cell(culture_name(row[by]) if by == "culture" else clean(row[by]))
 
     def share(row: Row) -> Cell:
-        return _number(row["value"], wording.interval(row["low"], row["high"], SHARE, 0))
+        return _number(
+            row["value"], f"{row['agreed']} of {row['n']}, {wording.interval(row['low'], row['high'], SHARE, 0)}"
+        )
 
     return Table(
         f"{form}-ratings-{by}",
         f"Answers of which at least 2/3 of their raters {means}",
         shares,
         [Column(by.capitalize(), name), count_column("Answers", "most"), Column("", share, spread=True)],
-        "Under each share its 95% interval. Answers that nobody judged are left out; counts are in the CSV.",
+        "Under each share its count and 95% interval. Answers that nobody judged are left out.",
         shown=shares.with_columns(most=pl.col("n").max().over(by)),
         by=[by],
         across=("criterion", {criterion.code: criterion.code for criterion in ratings.criteria}),
