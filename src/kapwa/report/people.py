@@ -77,7 +77,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
     for form, rated in sheets.ratings.items():
         ratings = read_ratings(rated, form=form, key=sheets.rating_keys or None)
         # Keys of earlier versions do not name the culture; the runs do.
-        cultures = {item.id: item.culture for item in items_of(runs)}
+        cultures = dict(row for run in runs for row in run.items.select("item_id", "culture").rows())
         told = pl.when(pl.col("culture") == "").then(pl.col("item_id").replace_strict(cultures, default=""))
         frame = ratings.frame.with_columns(culture=told.otherwise("culture"))
         blocks.append(rating_block(form, analyse_ratings(replace(ratings, frame=frame))))
