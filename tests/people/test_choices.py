@@ -474,7 +474,7 @@ def test_the_result_is_a_ceiling_a_dict_and_a_table(plain_items: list[Item], tmp
     console = Console(width=100, record=True, file=(tmp_path / "out").open("w"))
     console.print(render_block(choice_block(found, "made", "kalahi/mc", ("item", "items"))))
     shown = console.export_text()
-    for expected in ("ana", "100.0%", "3/3", "19", "Krippendorff's α", "as published"):
+    for expected in ("ana", "100.0%", "3/3", "19", "Cohen's κ", "published)"):
         assert expected in shown
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kapwa.report.table import Table
@@ -27,7 +27,7 @@ def terminal_table(table: Table) -> RichTable:
     rows = [[plain("\n".join(filter(None, [cell.text, cell.small]))) for cell in row] for row in table.rows]
     first = table.rows[0] if table.rows else ()
     words = [head for head, cell in zip(table.head, first, strict=False) if not cell.number]
-    return new_table(table.head, rows, names=words, title=plain(table.caption))
+    return new_table(table.head, rows, names=words)
 
 
 def render_block(block: dict[str, Any]) -> Group:
@@ -37,7 +37,8 @@ def render_block(block: dict[str, Any]) -> Group:
 
     shown: list[Any] = [Text(plain(sentence)) for sentence in block["sentences"]]
     for table in (*block["tables"], *block["more"]):
-        shown += [Text(""), terminal_table(table), *([Text(plain(table.note), style="dim")] if table.note else [])]
+        shown += [Text("\n" + plain(table.caption), style="bold"), terminal_table(table)]
+        shown += [Text(plain(table.note), style="dim")] if table.note else []
     shown += [Text(plain(f"{name}. {question}")) for name, question in block["criteria"]]
     return Group(*shown, *(Text(plain(f"Note: {note}"), style="yellow") for note in block["notes"]))
 
@@ -50,33 +51,32 @@ def new_table(
     title: str = "",
     bold: Collection[int] = (),
 ) -> RichTable:
-    """A table whose ``names`` may break over lines, between words where 80 columns allow it; numbers never break."""
+    """A table whose ``names`` break between words where 80 columns need it, numbers where nothing else helps."""
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    cells = list(zip(columns, *rows, strict=True))
-    widths = [max(cell_len(line) for text in column for line in text.split("\n")) for column in cells]
-    # A name needs room for its longest word, a number for all of it. What is too much is taken from the widest name.
-    words = [max(cell_len(word) for text in column for word in text.split() or [""]) for column in cells]
-    least = [words[k] if name in names else widths[k] for k, name in enumerate(columns)]
+    def longest(column: Sequence[str], parts: Callable[[str], list[str]]) -> int:
+        return max((cell_len(part) for text in column for part in parts(text)), default=1)
+
+    columns_of_cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    words = [longest((head, *cells), str.split) for head, cells in zip(columns, columns_of_cells, strict=True)]
+    widths = [longest((head, *cells), str.splitlines) for head, cells in zip(columns, columns_of_cells, strict=True)]
+    whole = [longest(cells, str.splitlines) for cells in columns_of_cells]
+    least = [words[k] if name in names else max(whole[k], longest([name], str.split)) for k, name in enumerate(columns)]
+    if sum(least) + len(columns) > WIDTH:
+        least = words
     gap = 2 if sum(least) + 2 * len(columns) < WIDTH else 1
+    # What is too much is taken from the widest column, of names first.
     while sum(widths) + gap * len(columns) >= WIDTH and widths != least:
-        widest = max(range(len(columns)), key=lambda k: (widths[k] > least[k], widths[k]))
+        widest = max(range(len(columns)), key=lambda k: (widths[k] > least[k], columns[k] in names, widths[k]))
         widths[widest] -= 1
     table = RichTable(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=(0, gap - 1, 0, 0))
     if title:
         table.title, table.title_justify = title, "left"
     for name, wide in zip(columns, widths, strict=True):
-        text = name in names
-        table.add_column(
-            name,
-            justify="left" if text else "right",
-            overflow="fold",
-            no_wrap=not text,
-            max_width=wide if text else None,
-        )
+        table.add_column(name, justify="left" if name in names else "right", overflow="fold", width=wide)
     for k, row in enumerate(rows):
         table.add_row(*map(Text, row), style="bold" if k in bold else None)
     return table
