@@ -135,8 +135,7 @@ class AnswerCache:
         try:
             stored = self._store.find(places)
         except RunError as error:
-            self._taking = self._adding = False
-            self._warn(f"{error.message} The run goes on without it.")
+            self._stop(error)
             return []
         found = []
         for request, place in zip(requests, places, strict=True):
@@ -150,6 +149,16 @@ class AnswerCache:
             self._warn(f"The cache {self.name} holds damaged answers; they are asked for again.")
         return found
 
+    def complete(self, store: AnswerStore, keys: Iterable[str]) -> None:
+        """Keep the answers in ``store`` to ``keys`` that the cache lacks: of a run that was killed before it did so."""
+        try:
+            lacking = list(self._store.missing(keys)) if self._adding else []
+        except RunError as error:
+            self._stop(error)
+            return
+        if lacking:
+            self.add(response for response in store.find(lacking).values() if response is not None)
+
     def add(self, responses: Iterable[Response]) -> None:
         """Keep answers; errors are left out."""
         if not self._adding:
@@ -161,6 +170,11 @@ class AnswerCache:
         except RunError as error:
             self._adding = False
             self._warn(f"{error.message} The run goes on; its further answers are not added to the cache.")
+
+    def _stop(self, error: RunError) -> None:
+        """Use the cache no more."""
+        self._taking = self._adding = False
+        self._warn(f"{error.message} The run goes on without it.")
 
     def _warn(self, text: str) -> None:
         self.notes.append(text)
