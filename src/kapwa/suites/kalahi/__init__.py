@@ -29,19 +29,19 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     from kapwa.suites.items import select
     from kapwa.suites.kalahi.data import read_situations
 
-    if name == "kalahi/mc":
-        from kapwa.suites.kalahi.mc import ChoiceTask
-    else:
-        from kapwa.suites.kalahi.open import OpenOptions, OpenTask
     situations, source = read_situations(data)
     # A file may hold only one variant: then that one is meant.
     present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]
-    chosen = tuple(select(situations, selection, known=VARIANTS, default=present[:1]))
+    chosen = select(situations, selection, known=VARIANTS, default=present[:1])
     if name == "kalahi/mc":
-        return ChoiceTask(source, selection, chosen)
-    settings = OpenOptions(**options)
+        from kapwa.suites.kalahi.mc import mc_task
+
+        return mc_task(source, selection, chosen)
+    from kapwa.suites.kalahi import open as answers
+
+    settings = answers.OpenOptions(**options)
     settings.signatures()  # a missing encoder is found now, not after every question was asked
-    return OpenTask(source, selection, chosen, settings)
+    return answers.open_task(source, selection, chosen, settings)
 
 
 suite = Suite(

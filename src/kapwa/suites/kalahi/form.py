@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
@@ -24,13 +23,14 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.text_checks import only_difference
 from kapwa.records import Item
-from kapwa.suites.asking import SteppedTask
 
 if TYPE_CHECKING:
     import polars as pl
 
 SUITE = "kalahi"
 CATEGORIES = ("ethics", "shared knowledge")
+# By which columns of an item results are broken down.
+GROUPS = ("category", "topic")
 # Kalahi, Table 3. Another culture may name its own.
 TOPICS = (
     "beauty and clothing",
@@ -161,30 +161,22 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
     return entries
 
 
-@dataclass(frozen=True, slots=True)
-class SituationTask(SteppedTask):
-    """What the tasks of this suite share: their items, and how a report shows them."""
+def situation_table(items: Sequence[Item]) -> pl.DataFrame:
+    """Return one row per situation and variant: parts, responses and English glosses."""
+    import polars as pl
 
-    suite: ClassVar[str] = SUITE
-    groups: ClassVar[tuple[str, ...]] = ("category", "topic")
+    from kapwa.suites.items import ITEM_COLUMNS, item_columns
 
-    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
-        """Return one row per situation and variant: parts, responses and English glosses."""
-        import polars as pl
-
-        from kapwa.suites.items import ITEM_COLUMNS, item_columns
-
-        texts = ("prompt", *PARTS, "best")
-        schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
-        schema |= {**dict.fromkeys(RESPONSES, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
-        rows = [
-            {
-                **item_columns(item),
-                **{name: item.fields[name] for name in texts},
-                **{name: list(item.fields[name]) for name in RESPONSES},
-                "gloss": item.fields["gloss"].get("prompt"),
-                "best_gloss": item.fields["gloss"].get("best"),
-            }
-            for item in items
-        ]
-        return pl.DataFrame(rows, schema=schema)
+    texts = ("prompt", *PARTS, "best")
+    schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
+    schema |= {**dict.fromkeys(RESPONSES, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
+    rows = [
+        {
+            **item_columns(item),
+            **{name: item.fields[name] for name in (*texts, *RESPONSES)},
+            "gloss": item.fields["gloss"].get("prompt"),
+            "best_gloss": item.fields["gloss"].get("best"),
+        }
+        for item in items
+    ]
+    return pl.DataFrame(rows, schema=schema)

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from kapwa.datasets.findings import DataSource
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
-from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
-from kapwa.suites.base import Judged, MetricInfo, metrics_of
+from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, Selection, metrics_of
 from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
-from kapwa.suites.kalahi.form import SituationTask, reference_response
+from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
 
 # The ends of metrics' names, by what they divide log-probabilities by.
@@ -269,16 +270,23 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceTask(SituationTask):
-    """``kalahi/mc``: is the best response the likeliest? (Kalahi section 4.2, multiple choice)."""
+def mc_task(data: DataSource, selection: Selection, items: Sequence[Item]) -> SteppedTask:
+    """Return ``kalahi/mc``: is the best response the likeliest? (Kalahi section 4.2, multiple choice).
 
-    name: ClassVar[str] = "kalahi/mc"
-    kinds: ClassVar[frozenset[Capability]] = frozenset({"score"})
-    headline: ClassVar[tuple[str, ...]] = MC_HEADLINE
-    metrics: ClassVar[Mapping[str, MetricInfo]] = MC_METRICS
-    # Nothing can be set: every normalisation comes from one pass.
-    plain_options: ClassVar[Mapping[str, Any]] = {}
-    plain_requests = staticmethod(mc_requests)
-    plain_score = staticmethod(judge_mc)
-    plain_floors = staticmethod(floors)
+    Nothing can be set: every normalisation comes from one pass.
+    """
+    return SteppedTask(
+        name="kalahi/mc",
+        data=data,
+        selection=selection,
+        selected=items,
+        needs=frozenset({"score"}),
+        headline=MC_HEADLINE,
+        groups=GROUPS,
+        metrics=MC_METRICS,
+        options={},
+        requests=mc_requests,
+        score=judge_mc,
+        floors=floors,
+        item_table=situation_table,
+    )

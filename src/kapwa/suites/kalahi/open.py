@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
+from kapwa.datasets.findings import DataSource
 from kapwa.errors import check_whole
 from kapwa.languages.identify import Identification, differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
-from kapwa.records import Answer, Capability, Floor, Item, Outcome, Request, Response
-from kapwa.suites.base import Judged, MetricInfo, metrics_of
+from kapwa.records import Answer, Item, Outcome, Response
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, MetricInfo, Selection, metrics_of
 from kapwa.suites.items import greedy_requests, item_columns, pair_answers, score_frame, score_row, worst_first
 from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
-from kapwa.suites.kalahi.form import SituationTask
+from kapwa.suites.kalahi.form import GROUPS, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
 # Margins, closest responses and the headline are taken from this one, so it is always computed.
@@ -239,33 +242,20 @@ def _case(one: _Given, margin: float) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTask(SituationTask):
-    """``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
-
-    settings: OpenOptions
-    name: ClassVar[str] = "kalahi/open"
-    kinds: ClassVar[frozenset[Capability]] = frozenset({"generate"})
-    headline: ClassVar[tuple[str, ...]] = OPEN_HEADLINE
-
-    @property
-    def metrics(self) -> Mapping[str, MetricInfo]:
-        """Every metric this task reports, given which similarities were asked for."""
-        return open_metrics(self.settings)
-
-    @property
-    def plain_options(self) -> Mapping[str, Any]:
-        """What was asked for: similarities, their models and a digest of the weights, length of the answer."""
-        return {**self.settings.as_dict(), **self.settings.encoders()}
-
-    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Return one greedy generation request per item (256 new tokens unless set otherwise)."""
-        return greedy_requests(items, self.settings.max_new_tokens)
-
-    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Judge texts; see :func:`judge_open`."""
-        return judge_open(items, answers, self.settings)
-
-    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
-        """Return what an answer to another situation scores, the prompt repeated, and people's own answers."""
-        return open_floors(items, self.settings)
+def open_task(data: DataSource, selection: Selection, items: Sequence[Item], options: OpenOptions) -> SteppedTask:
+    """Return ``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
+    return SteppedTask(
+        name="kalahi/open",
+        data=data,
+        selection=selection,
+        selected=items,
+        needs=frozenset({"generate"}),
+        headline=OPEN_HEADLINE,
+        groups=GROUPS,
+        metrics=open_metrics(options),
+        options={**options.as_dict(), **options.encoders()},
+        requests=partial(greedy_requests, max_new_tokens=options.max_new_tokens),
+        score=partial(judge_open, options=options),
+        floors=partial(open_floors, options=options),
+        item_table=situation_table,
+    )
