@@ -74,8 +74,14 @@ def metrics_of(task: str) -> dict[str, MetricInfo]:
     from pydantic import TypeAdapter  # not needed to name suites, which must be quick
 
     rows = [row for row in table_rows(Path(__file__).with_name("metrics.csv")) if row.pop("task") == task]
-    given = [{name: cell for name, cell in row.items() if cell} for row in rows]
-    return {info.name: info for info in TypeAdapter(list[MetricInfo]).validate_python(given)}
+    filled = [{name: cell for name, cell in row.items() if cell} for row in rows]
+    return {info.name: info for info in TypeAdapter(list[MetricInfo]).validate_python(filled)}
+
+
+def floor_words(suite: str) -> dict[str, tuple[str, str]]:
+    """Return what floors of one of Kapwa's suites are called, by name, from ``floors.csv``; see :class:`Suite`."""
+    rows = [row for row in table_rows(Path(__file__).with_name("floors.csv")) if row["suite"] == suite]
+    return {row["name"]: (row["sentence"], row["picture"]) for row in rows}
 
 
 class Task(Protocol):
@@ -231,20 +237,19 @@ class Suite:
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
 
 
-def call(target: str, *given: Any) -> Any:
+def call(target: str, *arguments: Any) -> Any:
     """Import "module:name" and call it: a suite names its readers without importing them."""
-    return EntryPoint("call", target, "kapwa").load()(*given)
+    return EntryPoint("call", target, "kapwa").load()(*arguments)
 
 
 def given_options(task: str, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
-    for name, value in options.items():
-        if value is not None and name not in known:
-            raise UsageError(
-                f"{task} has no option {name!r}.",
-                hint=nearest(name, known) if known else f"Leave it out: {task} takes none.",
-            )
-    return {name: value for name, value in options.items() if value is not None}
+    values = {name: value for name, value in options.items() if value is not None}
+    for name in values:
+        if name not in known:
+            hint = nearest(name, known) if known else f"Leave it out: {task} takes none."
+            raise UsageError(f"{task} has no option {name!r}.", hint=hint)
+    return values
 
 
 def rating_suite(form: str) -> Suite:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from kapwa.errors import UsageError, nearest
 from kapwa.records import SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
 from kapwa.suites.base import Selection
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 ITEM_COLUMNS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 _NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
 SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
@@ -151,11 +153,17 @@ def greedy_requests(items: Sequence[Item], max_new_tokens: int) -> Iterator[Requ
         yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
 
+def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
+    """Return the values of each key, in their order; keys in the order they first come."""
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
+    for value in values:
+        groups[key(value)].append(value)
+    return groups
+
+
 def by_culture(items: Sequence[Item]) -> dict[str, list[Item]]:
     """Return all items under "", and where they are of several cultures, each culture's own under its name."""
-    parts: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        parts[item.culture].append(item)
+    parts = grouped(items, lambda item: item.culture)
     return {"": list(items), **(parts if len(parts) > 1 else {})} if items else {}
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
+
+from kapwa.files import table_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +28,13 @@ class Setting:
     asks: bool = False
 
 
-_OPEN = "Open tasks"
-MAX_NEW_TOKENS = Setting(
-    "max_new_tokens", "Longest answer in tokens \\[default: the task's own].", "N", "number", asks=True
-)
-SIMILARITIES: Sequence[Setting] = (
-    Setting(
-        "metrics",
-        "Similarities of open tasks, comma-separated, such as chrf,sentence \\[default: all without a model].",
-        "NAMES",
-        "names",
-        _OPEN,
-    ),
-    Setting("bertscore_model", "Encoder for BERTScore (hub id or folder).", "MODEL", panel=_OPEN),
-    Setting("bertscore_layer", "The layer of that encoder that is compared.", kind="number"),
-    Setting("bleurt_model", "BLEURT checkpoint (hub id or folder).", "MODEL", panel=_OPEN),
-    Setting(
-        "sentence_model",
-        "Encoder for the metric sentence (hub id, id@revision or folder). Default: LaBSE.",
-        "MODEL",
-        panel=_OPEN,
-    ),
-    Setting("device", "Where encoders compute: auto, cpu, cuda, mps."),
-)
+def settings_of(suite: str) -> dict[str, list[Setting]]:
+    """Return what may be set for each task of one of Kapwa's suites, from ``options.csv`` beside this module."""
+    settings: defaultdict[str, list[Setting]] = defaultdict(list)
+    for cells in table_rows(Path(__file__).with_name("options.csv")):
+        tasks = cells.pop("tasks").split()
+        fields: dict[str, Any] = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
+        for task in tasks:
+            if task.startswith(f"{suite}/"):
+                settings[task.partition("/")[2]].append(Setting(**fields))
+    return settings

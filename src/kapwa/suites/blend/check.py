@@ -28,6 +28,7 @@ from kapwa.suites.blend.questions import (
     says_nothing,
 )
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
+from kapwa.suites.items import grouped
 
 Counts = dict[str, int | float | str]
 # What a check says of cultures before anything is asked.
@@ -60,7 +61,7 @@ def check(path: Path) -> CheckReport | None:
         counts |= _counts(found)
         findings += found.findings(path)
         findings += [finding for entry in found.entries for finding in question_findings(entry)]
-        findings += withdrawn_findings((entry.question.id, entry.path, entry.row) for entry in found.entries)
+        findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in found.entries)
         findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
         findings += [] if found.problems else _run_findings(found, path, choices, counts)
     if choices:
@@ -155,18 +156,15 @@ def _counts(found: Survey) -> Counts:
         "valid (paper)": sum(map(is_valid_paper, questions)),
     }
     # Topics and kinds, each question id once: with what most countries have.
-    same: defaultdict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        same[question.id].append(question)
-    topics = Counter(_commonest([one.topic for one in own]) for own in same.values())
-    kinds = Counter(_commonest([one.kind for one in own]) for own in same.values())
+    by_id = grouped(questions, lambda question: question.id).values()
+    topics = Counter(_commonest([question.topic for question in same]) for same in by_id)
+    kinds = Counter(_commonest([question.kind for question in same]) for same in by_id)
     counts |= {f"topic {topic}": number for topic, number in topics.most_common()}
     counts |= {f"{kind} questions": kinds[kind] for kind in KINDS}
     counts["prompts"] = len(found.templates)
-    for country in dict.fromkeys(question.country for question in questions):
-        own = [question for question in questions if question.country == country]
-        valid = f"{sum(map(is_valid_code, own))} valid (code), {sum(map(is_valid_paper, own))} (paper)"
-        counts[country] = f"{len(own)} questions, {valid}"
+    for country, asked in grouped(questions, lambda question: question.country).items():
+        valid = f"{sum(map(is_valid_code, asked))} valid (code), {sum(map(is_valid_paper, asked))} (paper)"
+        counts[country] = f"{len(asked)} questions, {valid}"
     return counts
 
 
@@ -177,8 +175,8 @@ _Oddity = tuple[Severity, str, str, int | None]
 def question_findings(entry: Entry) -> Iterator[Finding]:
     """Yield every oddity of one question and its answers."""
     for severity, message, column, group in (*_text_oddities(entry.question), *_answer_oddities(entry)):
-        origin = entry.groups[group] if entry.groups and group is not None else entry
-        yield Finding(severity, str(origin.path), message, origin.row, _column(entry, column))
+        origin = entry.groups[group] if entry.groups and group is not None else entry.origin
+        yield origin.finding(severity, message, _column(entry, column))
 
 
 def _column(entry: Entry, column: str) -> str:
@@ -245,20 +243,17 @@ def _spelling(kind: Kind, answers: Iterable[str]) -> Iterator[tuple[Severity, st
 
 def country_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
     """Yield where countries that should have been asked the same were not."""
-    by_country: defaultdict[str, dict[str, Entry]] = defaultdict(dict)
-    by_id: defaultdict[str, list[Entry]] = defaultdict(list)
-    for entry in entries:
-        by_country[entry.question.country][entry.question.id] = entry
-        by_id[entry.question.id].append(entry)
+    by_country = grouped(entries, lambda entry: entry.question.country)
+    by_id = grouped(entries, lambda entry: entry.question.id)
     if len(by_country) < 2:
         return
-    for country, own in by_country.items():
-        missing = [question_id for question_id in by_id if question_id not in own]
+    for country, asked in by_country.items():
+        ids = {entry.question.id for entry in asked}
+        missing = [question_id for question_id in by_id if question_id not in ids]
         if missing:
-            path = str(next(iter(own.values())).path)
             shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
             message = f"{country} was not asked {len(missing)} of the {len(by_id)} questions: {shown}"
-            yield Finding("warning", path, message)
+            yield Finding("warning", str(asked[0].origin.path), message)
     for same in by_id.values():
         yield from _differing(same)
 
@@ -275,16 +270,16 @@ def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
         question = entry.question
         if question.topic != topic:
             message = f"its topic is {question.topic!r}, elsewhere {topic!r}"
-            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "topic"))
+            yield entry.origin.finding("warning", message, _column(entry, "topic"))
         if not question.english:
             continue
         if kind_of(question.english) != kind:
             message = f"its English text asks for {kind_of(question.english)}, elsewhere for {kind}"
-            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
+            yield entry.origin.finding("warning", message, _column(entry, "english"))
         likeness = sorted(len(own & other) / max(len(own | other), 1) for other in words)
         if likeness[len(likeness) // 2] <= _SAME_QUESTION:
             message = "its English text is another question than in most countries"
-            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
+            yield entry.origin.finding("warning", message, _column(entry, "english"))
 
 
 def _commonest(values: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.blend.questions import Question
 from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target
+from kapwa.suites.items import grouped
 
 CONFUSION_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant", "other"), pl.String),
@@ -58,10 +59,7 @@ def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) ->
     same with a reply that fits k countries counting 1/k for each. Replies that are empty, refused or unreadable are
     not wrong in this sense. Sorted by :func:`confusion_frame`.
     """
-    wrong: dict[tuple[str, str], list[Graded]] = {}
-    for one in graded:
-        if one.outcome == "wrong":
-            wrong.setdefault((one.item.culture, one.item.variant), []).append(one)
+    wrong = grouped((one for one in graded if one.outcome == "wrong"), lambda one: (one.item.culture, one.item.variant))
     # Read for each language once: it goes through every question.
     wordings = cache(partial(english_wordings, others, grader))
     return confusion_frame(row for mine in wrong.values() for row in _rows(mine, others, grader, wordings))

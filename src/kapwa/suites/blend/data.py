@@ -173,16 +173,12 @@ def _check_across(found: Survey) -> None:
     languages: dict[str, Entry] = {}
     for entry in found.entries:
         question = entry.question
-        mate = first.setdefault((question.country, question.id), entry)
-        if mate.path != entry.path:
-            message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {_place(mate)}."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="id"))
+        mate = first.setdefault((question.country, question.id), entry).origin
+        if mate.path != entry.origin.path:
+            message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {mate.pack_file}."
+            found.problems.append(entry.origin.problem(message, "id"))
         other = languages.setdefault(question.country, entry)
         if other.question.language != question.language:
             message = f"{question.country} is asked in {question.language!r} here, in {other.question.language!r} in "
             hint = "Give the people of another language a culture of their own, such as 'Canada (French)'."
-            found.problems.append(DataError(f"{message}{_place(other)}.", path=entry.path, row=entry.row, hint=hint))
-
-
-def _place(entry: Entry) -> str:
-    return f"{entry.path.parent.name}/{entry.path.name}"
+            found.problems.append(entry.origin.problem(f"{message}{other.origin.pack_file}.", hint=hint))

@@ -31,7 +31,7 @@ from kapwa.datasets.rows import (
     whole,
 )
 from kapwa.datasets.tables import Record, Table
-from kapwa.errors import DataError, nearest
+from kapwa.errors import nearest
 from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of, says_nothing
 
 # BCP-47's code for several languages; each question's own language goes before it.
@@ -167,15 +167,11 @@ def _grouped(
             groups[own, row.id].append((found, row.origin, nothing))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
-            data.problems.append(_problem(row, "culture", f"{own!r} was not asked {row.id!r}.", hint))
+            data.problems.append(row.origin.problem(f"{own!r} was not asked {row.id!r}.", "culture", hint))
         elif row.id not in unread:
-            hint = nearest(row.id, questions)
-            data.problems.append(_problem(row, "id", f"no question has the id {row.id!r}.", hint))
+            message = f"no question has the id {row.id!r}."
+            data.problems.append(row.origin.problem(message, "id", nearest(row.id, questions)))
     return groups
-
-
-def _problem(row: Row, column: str, message: str, hint: str | None) -> DataError:
-    return DataError(message, path=row.origin.path, row=row.origin.row, column=column, hint=hint)
 
 
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> Entry:
@@ -185,7 +181,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         if counted:
             idks["no-answer"] += group.votes
             message += f", and its votes ({group.votes}) count under 'no-answer'"
-        data.oddities.append(Finding("warning", str(origin.path), message, origin.row, "local"))
+        data.oddities.append(origin.finding("warning", message, "local"))
     ordered = [found for found in ordered if not found[2]]
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
     question = Question(
@@ -201,7 +197,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         counted=counted,
     )
     data.oddities += _count_oddities(row, question)
-    return Entry(question, *row.origin, tuple(origin for _, origin, _ in ordered))
+    return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))
 
 
 def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
@@ -219,4 +215,4 @@ def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
     if votes + unable < row.annotators:
         found.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")
     for message in found:
-        yield Finding("warning", str(row.origin.path), message, row.origin.row, "annotators")
+        yield row.origin.finding("warning", message, "annotators")

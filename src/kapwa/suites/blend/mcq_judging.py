@@ -18,7 +18,16 @@ from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.blend.mcq_options import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.items import case_frame, item_columns, pair_answers, score_frame, score_row, unknown_item, worst_first
+from kapwa.suites.items import (
+    case_frame,
+    grouped,
+    item_columns,
+    pair_answers,
+    score_frame,
+    score_row,
+    unknown_item,
+    worst_first,
+)
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
@@ -232,12 +241,11 @@ def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFra
     :func:`~kapwa.suites.blend.confusion.confusion_frame`.
     """
     known = {(item.id, item.variant): item for item in items}
-    wrong: dict[tuple[str, str, str], list[tuple[Item, str]]] = {}
     chosen = answers.filter(pl.col("chosen_culture").is_not_null(), outcome="wrong")
-    for name, variant, culture in chosen.select("item_id", "variant", "chosen_culture").iter_rows():
-        item = known[name, variant]
-        wrong.setdefault((item.culture, item.language, item.variant), []).append((item, culture))
-    return confusion_frame((*key, *row) for key, chosen in wrong.items() for row in _rows(key[0], chosen))
+    names = chosen.select("item_id", "variant", "chosen_culture").iter_rows()
+    choices = [(known[name, variant], culture) for name, variant, culture in names]
+    wrong = grouped(choices, lambda choice: (choice[0].culture, choice[0].language, choice[0].variant))
+    return confusion_frame((*key, *row) for key, group in wrong.items() for row in _rows(key[0], group))
 
 
 def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, ...]]:

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import Filled, Row, Text, WrittenText, known_part
 from kapwa.datasets.tables import Table
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import UsageError, nearest
 from kapwa.languages.codes import name_of
 from kapwa.suites.blend.questions import Region
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
@@ -161,20 +160,20 @@ def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
         texts = {"english": row.english.rstrip("\n"), "local": row.local.rstrip("\n")}
         template = Template(**{side: text if SLOT in text else "" for side, text in texts.items()})
         if not any(template):
-            message = f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing."
-            data.problems.append(DataError(message, path=path, row=number, column="id"))
+            data.problems.append(
+                row.origin.problem(f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing.", "id")
+            )
             continue
         for side in (side for side, text in texts.items() if text != getattr(template, side)):
             message = f"the {side} text of the prompt {row.id!r} has no {SLOT}: it cannot be used in that language"
-            data.oddities.append(Finding("warning", str(path), message, number, "id"))
+            data.oddities.append(row.origin.finding("warning", message, "id"))
         if first.setdefault(key, number) == number:
             templates[key] = template
             continue
         same = template == templates[key]
-        message = (
-            f"the prompt {row.id!r} is already in row {first[key]}; this {'copy' if same else 'other text'} is not read"
-        )
-        data.oddities.append(Finding("note" if same else "warning", str(path), message, number, "id"))
+        copy = "copy" if same else "other text"
+        message = f"the prompt {row.id!r} is already in row {first[key]}; this {copy} is not read"
+        data.oddities.append(row.origin.finding("note" if same else "warning", message, "id"))
     return templates
 
 

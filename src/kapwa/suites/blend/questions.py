@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kapwa.datasets.rows import Origin
@@ -104,8 +103,7 @@ class Entry(NamedTuple):
     """
 
     question: Question
-    path: Path
-    row: int
+    origin: Origin
     groups: tuple[Origin, ...] | None = None
 
 

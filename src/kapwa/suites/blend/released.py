@@ -12,7 +12,7 @@ from pydantic import Field
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Row, known_part
+from kapwa.datasets.rows import Filled, Origin, Row, known_part
 from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, nearest
 from kapwa.suites.blend.annotations import Annotation, read_annotations
@@ -129,7 +129,7 @@ def _joined(
     for annotation in annotations:
         if annotation.id in by_id:
             question = _question(region, by_id[annotation.id], annotation, swapped)
-            yield Entry(question, answers, annotation.row)
+            yield Entry(question, Origin(answers, annotation.row))
             continue
         hint = f"{path.name} must have a row for it, with its topic."
         message = f"{annotation.id!r} has answers but no question."
@@ -138,7 +138,7 @@ def _joined(
         if row.id not in answered:
             message = f"{row.id!r} has no entry in {answers.name}."
             hint = "A question that nobody answered has an entry with an empty list of answers."
-            data.problems.append(DataError(message, path=path, row=row.origin.row, column="ID", hint=hint))
+            data.problems.append(row.origin.problem(message, "ID", hint))
 
 
 def _question(region: Region, row: ReleasedRow, annotation: Annotation, swapped: bool) -> Question:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from kapwa.stats.intervals import wilson_interval
 from kapwa.suites.blend.questions import USUAL_ANNOTATORS, top_votes
 from kapwa.suites.blend.saq_grading import Graded
+from kapwa.suites.items import grouped
 
 KEY_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant"), pl.String),
@@ -53,10 +54,8 @@ def key_table(graded: Sequence[Graded]) -> pl.DataFrame:
     Columns :data:`KEY_SCHEMA`. Of each question as many people are taken to have answered as usual, or as many as gave
     the commonest answer if these are more; several replies to a question share its key.
     """
-    parts: dict[tuple[str, str, str], list[Graded]] = {}
-    for one in graded:
-        if one.text is not None and one.item.fields["counted"]:
-            parts.setdefault((one.item.culture, one.item.language, one.item.variant), []).append(one)
+    counted = (one for one in graded if one.text is not None and one.item.fields["counted"])
+    parts = grouped(counted, lambda one: (one.item.culture, one.item.language, one.item.variant))
     rows = [(*place, *_row(parts[place])) for place in sorted(parts)]
     return pl.DataFrame(rows, schema=KEY_SCHEMA, orient="row")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet, existing, locate, odd_names, table_files
 from kapwa.datasets.rows import Defaults, Origin
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records, shipped_card
@@ -148,14 +147,12 @@ def _merged(found: DataSet, rows: Sequence[NamedT], column: str) -> list[NamedT]
     first: dict[tuple[str, str], NamedT] = {}
     for row in rows:
         before = first.setdefault((row.topic if isinstance(row, Concept) else "", row.name), row)
-        path, number = row.origin
-        said = f"{row.name!r} is already row {before.origin.row}"
+        repeated = f"{row.name!r} is already row {before.origin.row}"
         if before.texts != row.texts:
-            hint = "Keep one of the two rows."
-            message = f"{said}, written otherwise in prompts."
-            found.problems.append(DataError(message, path=path, row=number, column=column, hint=hint))
+            message = f"{repeated}, written otherwise in prompts."
+            found.problems.append(row.origin.problem(message, column, "Keep one of the two rows."))
         elif before is not row:
-            found.oddities.append(Finding("warning", str(path), f"{said}: the two are merged", number, column))
+            found.oddities.append(row.origin.finding("warning", f"{repeated}: the two are merged", column))
     return list(first.values())
 
 

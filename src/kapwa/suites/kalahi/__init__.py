@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call
+from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words
 from kapwa.suites.kalahi.variants import VARIANTS
-from kapwa.suites.settings import MAX_NEW_TOKENS, SIMILARITIES
+from kapwa.suites.settings import settings_of
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -54,20 +54,11 @@ suite = Suite(
     open_task=open_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
-    options={"open": (*SIMILARITIES, MAX_NEW_TOKENS)},
+    options=settings_of("kalahi"),
     example_answers=lambda item: (item.fields["best"],),
     noun=("prompt", "prompts"),
     unit=("situation", "situations"),
-    floor_words={
-        "no preference": ("having no preference", "no preference"),
-        "longest": ("always picking the longest answer", "longest answer"),
-        "shortest": ("always picking the shortest answer", "shortest answer"),
-        "first position": ("always picking the first answer", "first answer"),
-        "another situation's answer": ("an answer to another situation", "another answer"),
-        "many other answers": ("the answers to many other situations at once", "many other answers"),
-        "the prompt repeated": ("repeating the prompt", "repeating the prompt"),
-        "human (implied)": ("people (implied)", "people (implied)"),
-    },
+    floor_words=floor_words("kalahi"),
     # The seven of Kalahi's human evaluation.
     choices={"mc": "mc1"},
     criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),

@@ -75,15 +75,15 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
     clusters: dict[str, Entry] = {}
     hint = "Begin ids and clusters with a word for the pack, so that packs can be used together."
     for entry in found.entries:
-        item = entry.item
-        first = ids.setdefault((item.id, item.variant), entry)
-        if first.path != entry.path:
-            message = f"{item.id!r} is also the id of row {first.row} of {_place(first)}."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="id", hint=hint))
-        mate = clusters.setdefault(item.cluster, entry)
-        if (mate.item.culture, mate.path.parent) != (item.culture, entry.path.parent) and item.variant == "full":
-            message = f"{item.cluster!r} is also a cluster of {mate.item.culture} ({_place(mate)})."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="cluster", hint=hint))
+        item, origin = entry
+        first = ids.setdefault((item.id, item.variant), entry).origin
+        if first.path != origin.path:
+            message = f"{item.id!r} is also the id of row {first.row} of {first.pack_file}."
+            found.problems.append(origin.problem(message, "id", hint))
+        mate, place = clusters.setdefault(item.cluster, entry)
+        if (mate.culture, place.path.parent) != (item.culture, origin.path.parent) and item.variant == "full":
+            message = f"{item.cluster!r} is also a cluster of {mate.culture} ({place.pack_file})."
+            found.problems.append(origin.problem(message, "cluster", hint))
     return found
 
 
@@ -138,7 +138,3 @@ def _read_released(found: Situations, files: Sequence[Path], card: Card | None) 
     found.entries += released.released_entries(rows)
     if not found.cards and {entry.item.culture for entry in found.entries} == {shipped_card(released.CARD).culture}:
         found.cards.append(shipped_card(released.CARD).model_dump())
-
-
-def _place(entry: Entry) -> str:
-    return f"{entry.path.parent.name}/{entry.path.name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
@@ -16,6 +15,7 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
+    Origin,
     Row,
     Text,
     Texts,
@@ -114,8 +114,7 @@ class Entry(NamedTuple):
     """An item and the row of the file that it came from."""
 
     item: Item
-    path: Path
-    row: int
+    origin: Origin
 
 
 def reference_response(text: str) -> str:
@@ -157,8 +156,26 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
             "gloss": {name: value for name, value in gloss.items() if value},
         }
         item = Item(s.id, SUITE, s.culture, s.language, s.category, s.topic, variant, s.cluster, fields)
-        entries.append(Entry(item, *s.origin))
+        entries.append(Entry(item, s.origin))
     return entries
+
+
+def situation_case(item: Item, metric: str, margin: float, got: str | None, gloss: str | None = None) -> dict[str, Any]:
+    """Return a row of the report's cases; ``got``: what the model gave, ``gloss``: the same in English."""
+    from kapwa.suites.items import item_columns
+
+    fields, glosses = item.fields, item.fields["gloss"]
+    return {
+        **item_columns(item),
+        "metric": metric,
+        "margin": margin,
+        "prompt": fields["prompt"],
+        "prompt_gloss": glosses.get("prompt"),
+        "expected": fields["best"],
+        "expected_gloss": glosses.get("best"),
+        "got": got,
+        "got_gloss": gloss,
+    }
 
 
 def situation_table(items: Sequence[Item]) -> pl.DataFrame:

@@ -22,8 +22,8 @@ from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normal
 from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.asking import SteppedTask
 from kapwa.suites.base import Judged, Selection, metrics_of
-from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
-from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_table
+from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
+from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_case, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
 
 # The ends of metrics' names, by what they divide log-probabilities by.
@@ -134,19 +134,10 @@ def _case(scored: _Scored) -> dict[str, Any]:
     irrelevant = values[scored.n :]
     rival = int(irrelevant.argmax())
     margin = float(values[scored.best]) - float(irrelevant[rival])
-    gloss = item.fields["gloss"]
-    rival_gloss = dict(enumerate(gloss.get("irrelevant", ()))).get(rival)
-    return {
-        **item_columns(item),
-        "metric": "mc1",
-        "margin": margin,
-        "prompt": item.fields["prompt"],
-        "prompt_gloss": gloss.get("prompt"),
-        "expected": item.fields["best"],
-        "expected_gloss": gloss.get("best"),
-        "got": item.fields["best"] if margin > 0 else item.fields["irrelevant"][rival],
-        "got_gloss": gloss.get("best") if margin > 0 else rival_gloss,
-    }
+    if margin > 0:
+        return situation_case(item, "mc1", margin, item.fields["best"], item.fields["gloss"].get("best"))
+    gloss = dict(enumerate(item.fields["gloss"].get("irrelevant", ()))).get(rival)
+    return situation_case(item, "mc1", margin, item.fields["irrelevant"][rival], gloss)
 
 
 _CONTINUATION_SCHEMA: dict[str, Any] = {
@@ -210,33 +201,24 @@ def first_is_best(item: Item) -> bool:
     return hashes[0] == min(hashes)
 
 
-_CHOICE: Mapping[str, Callable[[Item], float]] = {
-    "chance": chance_mc1,
-    "longest": partial(by_length, sign=1),
-    "shortest": partial(by_length, sign=-1),
-    "first position": first_is_best,
-}
-# By the letters and digit that a metric begins with.
-_TRICKS: Mapping[str, Mapping[str, Callable[[Item], float]]] = {
-    "mc1": _CHOICE,
-    "mc1_shared": {
-        **_CHOICE,
-        "longest": partial(by_length, sign=1, family="mc1_shared"),
-        "shortest": partial(by_length, sign=-1, family="mc1_shared"),
-    },
-    # MC2 of a model without preference: the share of the responses that are relevant.
-    "mc2": {
-        "no preference": lambda item: (
-            len(item.fields["relevant"]) / len((*item.fields["relevant"], *item.fields["irrelevant"]))
-        )
-    },
-    # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
-    "mc3": {
+def _tricks(metric: str) -> Mapping[str, Callable[[Item], float]]:
+    """Return what takes no cultural knowledge, by name, with what it scores on an item by ``metric``."""
+    if metric.startswith("mc2"):
+        return {"no preference": _relevant_share}
+    family = "mc1_shared" if metric == "mc1_shared" else metric[:3]
+    tricks: dict[str, Callable[[Item], float]] = {
+        # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
         "chance": chance_mc1,
-        "longest": partial(by_length, sign=1, family="mc3"),
-        "shortest": partial(by_length, sign=-1, family="mc3"),
-    },
-}
+        "longest": partial(by_length, sign=1, family=family),
+        "shortest": partial(by_length, sign=-1, family=family),
+    }
+    return tricks if family == "mc3" else {**tricks, "first position": first_is_best}
+
+
+def _relevant_share(item: Item) -> float:
+    """MC2 of a model without preference: the share of the responses that are relevant."""
+    relevant = len(item.fields["relevant"])
+    return relevant / (relevant + len(item.fields["irrelevant"]))
 
 
 def floors(items: Sequence[Item]) -> list[Floor]:
@@ -250,16 +232,13 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     found: list[Floor] = []
     for variant in VARIANTS:
         present = [item for item in items if item.variant == variant]
-        cultures = dict.fromkeys(item.culture for item in present)
-        for note in ("", *cultures) if len(cultures) > 1 else ("",)[: len(cultures)]:
-            group = [item for item in present if note in ("", item.culture)]
-            found += [
-                # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
-                Floor(metric, variant, name, fmean(each), note=note, by_item=None if name == "chance" else each)
-                for metric in _FLOOR_METRICS
-                for name, trick in _TRICKS.get(metric, _TRICKS[metric[:3]]).items()
-                for each in [[float(trick(item)) for item in group]]
-            ]
+        for culture, group in by_culture(present).items():
+            for metric in _FLOOR_METRICS:
+                for name, trick in _tricks(metric).items():
+                    each = [float(trick(item)) for item in group]
+                    # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
+                    by_item = None if name == "chance" else each
+                    found.append(Floor(metric, variant, name, fmean(each), note=culture, by_item=by_item))
         if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
             found += [
                 Floor(metric, variant, name, value, "ceiling", source, low, high)

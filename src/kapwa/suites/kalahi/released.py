@@ -85,7 +85,7 @@ def released_entries(rows: Sequence[ReleasedRow]) -> list[Entry]:
         for row in rows:
             if row.variant == variant:
                 parts = _prompt_parts(row, partial.get(row.id), skeletons.get((row.culture, row.cluster)))
-                entries.append(Entry(_item(row, parts, release), *row.origin))
+                entries.append(Entry(_item(row, parts, release), row.origin))
     return entries
 
 

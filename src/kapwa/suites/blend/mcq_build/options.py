@@ -21,6 +21,7 @@ from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Matcher
 from kapwa.suites.blend.mcq_build.values import Value, mentioned_values, option_text
 from kapwa.suites.blend.questions import Group, Kind, Question
+from kapwa.suites.items import grouped
 
 Rule = Literal["code", "paper"]
 # Most annotators of a country who gave no answer: the code drops at sum(idks) > 2, the paper at "more than three".
@@ -111,9 +112,7 @@ Same = Callable[[str, str], bool]
 
 def by_question(questions: Sequence[Question]) -> dict[str, list[Question]]:
     """Group questions by id, ids in the order they first come, countries by name."""
-    groups: dict[str, list[Question]] = {}
-    for question in sorted(questions, key=lambda question: question.country):
-        groups.setdefault(question.id, []).append(question)
+    groups = grouped(sorted(questions, key=lambda question: question.country), lambda question: question.id)
     return {name: groups[name] for name in dict.fromkeys(question.id for question in questions)}
 
 
