@@ -65,13 +65,13 @@ def check(path: Path) -> CheckReport | None:
         findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
         findings += [] if found.problems else _run_findings(found, path, choices, counts)
     if choices:
-        questions, problems = read_choices(path)
+        questions, found_choices = read_choices(path)
         if questions:
             cultures = len({one.country for one in questions})
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
         letters = Counter(question.answer for question in questions)
         counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
-        findings += [Finding.of(one, path) for one in problems]
+        findings += [Finding.of(problem, path) for problem in found_choices.problems]
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None
 
 

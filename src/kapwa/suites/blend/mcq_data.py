@@ -14,22 +14,20 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
-from kapwa.datasets.packs import locate, table_files
+from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
     Filled,
+    Origin,
     Row,
-    RowsRead,
     Text,
     cell_error,
     columns_of,
     known_part,
-    read_rows,
 )
 from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
-from kapwa.files import digest
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.released import RELEASE_CARD
@@ -193,17 +191,29 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     path = _table_in(place.path)
     if path is None:
         raise DataError("holds no multiple-choice questions.", path=place.path, hint=_HINT)
-    questions, problems, released = _read(path)
-    raise_first(problems)
+    questions, found = read_choices(path, place.name)
+    raise_first(found.problems)
     card_path = path.with_name(CARD_NAME)
-    card = shipped_card(RELEASE_CARD).model_dump() if released else _card(card_path)
-    files = {one.name: one.read_bytes() for one in (path, card_path) if one.is_file()}
-    return questions, DataSource(place.name, path, digest(files), card, bool(card.get("illustrative")))
+    found.note_file(card_path)
+    if card_path.is_file() and not found.cards:
+        found.cards.append(_card(card_path))
+    return questions, found.source()
 
 
-def read_choices(path: Path) -> tuple[list[ChoiceQuestion], list[DataError]]:
-    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows and every problem."""
-    return _read(_table_in(path) or path)[:2]
+def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], DataSet]:
+    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem."""
+    path = _table_in(place) or place
+    found = DataSet(name, path)
+    table = found.read_table(path)
+    model = _layout(table)
+    if model is None:
+        found.problems += [] if table.problems else [_unknown_layout(path, table.header)]
+        return [], found
+    usual = {**UNKNOWN_DEFAULTS, "language": "en"}
+    rows: list[Any] = found.read(known_part(table, model), model, usual, what="multiple-choice questions")
+    if model is ReleasedChoiceRow:
+        found.cards.append(shipped_card(RELEASE_CARD).model_dump())
+    return [row.choice for row in rows], found
 
 
 def is_choice_data(path: Path) -> bool:
@@ -224,17 +234,6 @@ def _layout(table: Table) -> type[ChoiceRow] | type[ReleasedChoiceRow] | None:
     return ReleasedChoiceRow if set(RELEASED_COLUMNS) <= header else None
 
 
-def _read(path: Path) -> tuple[list[ChoiceQuestion], list[DataError], bool]:
-    """Return the sound questions of a table, the problems, and whether it is of the released layout."""
-    table = read_records(path)
-    model = _layout(table)
-    if model is None:
-        return [], list(table.problems) or [_unknown_layout(path, table.header)], False
-    usual = {**UNKNOWN_DEFAULTS, "language": "en"}
-    found: RowsRead[Any] = read_rows(known_part(table, model), model, usual, what="multiple-choice questions")
-    return [row.choice for row in found.rows], [*table.problems, *found.problems], model is ReleasedChoiceRow
-
-
 _HINT = (
     f"Give a folder made by 'kapwa build mcq', the released {RELEASED_NAMES[0]}, or a hub id ({BLEND_ID}). "
     "Answers of people become questions with 'kapwa build mcq --data … -o mcq/'."
@@ -252,9 +251,7 @@ def _table_in(place: Path) -> Path | None:
 
 
 def _card(path: Path) -> Mapping[str, Any]:
-    """What a builder's or a person's card says; {} where there is none."""
-    if not path.is_file():
-        return {}
+    """What a builder's or a person's card says."""
     card = load_yaml(path).value
     if not isinstance(card, dict):
         raise DataError("is not a card.", path=path, hint="Write 'field: value' lines, or leave the file out.")
@@ -266,6 +263,4 @@ def _unknown_layout(path: Path, columns: Sequence[str]) -> DataError:
     layout: Sequence[str] = max((MCQ_COLUMNS, RELEASED_COLUMNS), key=lambda names: len(set(columns) & set(names)))
     missing = next(name for name in layout if name not in columns)
     hint = f"{nearest(missing, columns)} Built sets have the columns {', '.join(MCQ_COLUMNS)}; "
-    return DataError(
-        "is missing.", path=path, row=1, column=missing, hint=f"{hint}the released file {', '.join(RELEASED_COLUMNS)}."
-    )
+    return Origin(path, 1).problem("is missing.", missing, f"{hint}the released file {', '.join(RELEASED_COLUMNS)}.")

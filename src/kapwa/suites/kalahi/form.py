@@ -125,6 +125,22 @@ def reference_response(text: str) -> str:
     return text if text.endswith(".") else text + "."
 
 
+def situation_item(
+    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: str
+) -> Item:
+    """Return a row of the form or of the released layout as an item; ``more``: further fields of it."""
+    fields = {
+        "prompt": prompt,
+        **parts,
+        "best": row.best,
+        "relevant": row.relevant,
+        "irrelevant": row.irrelevant,
+        "gloss": gloss,
+        **more,
+    }
+    return Item(row.id, SUITE, row.culture, row.language, row.category, row.topic, variant, row.cluster, fields)
+
+
 def situation_items(situations: Sequence[Situation]) -> list[Entry]:
     """Lay out rows as items: every row full and partial, one row of each cluster unenriched.
 
@@ -137,26 +153,19 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
             bases[key] = situation
     chosen = {"full": situations, "partial": situations, "unenriched": list(bases.values())}
     entries = []
-    for variant, s in ((variant, s) for variant, rows in chosen.items() for s in rows):
-        kept: dict[str, str] = {name: getattr(s, name) if name in PARTS_OF[variant] else "" for name in PARTS}
-        glosses = [str(getattr(s, f"{name}_en")) for name in PARTS if kept[name]]
-        gloss: dict[str, str | tuple[str, ...]] = {
+    for variant, row in ((variant, row) for variant, rows in chosen.items() for row in rows):
+        parts: dict[str, str] = {name: getattr(row, name) if name in PARTS_OF[variant] else "" for name in PARTS}
+        glosses = [str(getattr(row, f"{name}_en")) for name in PARTS if parts[name]]
+        gloss = {
             # A prompt is glossed only where every part of it is.
             "prompt": "\n".join(glosses) if all(glosses) else "",
-            "best": s.best_en,
-            "relevant": s.relevant_en,
-            "irrelevant": s.irrelevant_en,
+            "best": row.best_en,
+            "relevant": row.relevant_en,
+            "irrelevant": row.irrelevant_en,
         }
-        fields = {
-            "prompt": "\n".join(filter(None, kept.values())),
-            **kept,
-            "best": s.best,
-            "relevant": s.relevant,
-            "irrelevant": s.irrelevant,
-            "gloss": {name: value for name, value in gloss.items() if value},
-        }
-        item = Item(s.id, SUITE, s.culture, s.language, s.category, s.topic, variant, s.cluster, fields)
-        entries.append(Entry(item, s.origin))
+        filled = {name: value for name, value in gloss.items() if value}
+        prompt = "\n".join(filter(None, parts.values()))
+        entries.append(Entry(situation_item(row, variant, prompt, parts, filled), row.origin))
     return entries
 
 
