@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import polars as pl
@@ -58,20 +59,14 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         chosen = [item for item in chosen if getattr(item, column) in wanted]
     if selection.limit is None:
         return chosen
-    places: Sequence[int] = range(len(chosen))
+    places = list(range(len(chosen)))
     if selection.draw_seed is not None:
-        lots = [
-            (lot(selection.draw_seed, one.cluster), lot(selection.draw_seed, one.cluster, one.id)) for one in chosen
-        ]
-        places = sorted(places, key=lots.__getitem__)
-    seen: defaultdict[tuple[str, str], int] = defaultdict(int)
-    kept = []
-    for place in places:
-        item = chosen[place]
-        seen[item.culture, item.variant] += 1
-        if seen[item.culture, item.variant] <= selection.limit:
-            kept.append(place)
-    return [chosen[place] for place in sorted(kept)]
+        drawn = partial(lot, selection.draw_seed)
+        lots = [(drawn(item.cluster), drawn(item.cluster, item.id)) for item in chosen]
+        places.sort(key=lots.__getitem__)
+    groups = grouped(places, lambda place: (chosen[place].culture, chosen[place].variant))
+    kept = {place for group in groups.values() for place in group[: selection.limit]}
+    return [item for place, item in enumerate(chosen) if place in kept]
 
 
 def lot(seed: int, *names: str) -> bytes:
@@ -189,9 +184,6 @@ def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 def worst_first(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """The case table of the row with the smallest margin (the first such) of each item and variant, sorted by it."""
-    worst: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        key = (row["item_id"], row["variant"])
-        if key not in worst or row["margin"] < worst[key]["margin"]:
-            worst[key] = row
-    return case_frame(sorted(worst.values(), key=lambda row: row["margin"]))
+    groups = grouped(rows, lambda row: (row["item_id"], row["variant"]))
+    worst = [min(group, key=lambda row: row["margin"]) for group in groups.values()]
+    return case_frame(sorted(worst, key=lambda row: row["margin"]))

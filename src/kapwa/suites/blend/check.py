@@ -27,7 +27,7 @@ from kapwa.suites.blend.questions import (
     region_of,
     says_nothing,
 )
-from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, AskedIn
 from kapwa.suites.items import grouped
 
 Counts = dict[str, int | float | str]
@@ -86,17 +86,17 @@ def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
     countries = list(dict.fromkeys(entry.question.country for entry in found.entries))
     without = [country for country in countries if not any(owner == country for owner, _ in found.templates)]
     if without:
-        message = (
-            f"{_listed(without, 'brings', 'bring')} no prompts: only English, with Kapwa's own wording, can be asked"
-        )
-        yield Finding("note", str(path), message)
+        what = "no prompts: only English, with Kapwa's own wording, can be asked"
+        yield Finding("note", str(path), f"{_listed(without, 'brings', 'bring')} {what}")
     for prompt_id in PROMPTS:
-        lacking: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for one in (country for country in countries if country not in without):
-            lacking[tuple(asked_in for asked_in in LANGUAGES if not book.find(one, asked_in, prompt_id))].append(one)
-        for languages, cultures in ((key, found) for key, found in lacking.items() if key):
-            where = "" if len(languages) == len(LANGUAGES) else f" in {_LANGUAGES[languages[0]]}"
-            yield Finding("warning", str(path), f"{_listed(cultures, 'has', 'have')} no prompt {prompt_id!r}{where}")
+        lacking: defaultdict[tuple[AskedIn, ...], list[str]] = defaultdict(list)
+        for country in (country for country in countries if country not in without):
+            missing = tuple(asked_in for asked_in in LANGUAGES if not book.find(country, asked_in, prompt_id))
+            lacking[missing].append(country)
+        for missing in filter(None, lacking):
+            where = "" if len(missing) == len(LANGUAGES) else f" in {_LANGUAGES[missing[0]]}"
+            message = f"{_listed(lacking[missing], 'has', 'have')} no prompt {prompt_id!r}{where}"
+            yield Finding("warning", str(path), message)
 
 
 _LANGUAGES = {"local": "the local language", "en": "English"}
@@ -168,15 +168,26 @@ def _counts(found: Survey) -> Counts:
     return counts
 
 
-# An oddity of a question: severity, message, the column, and which answer group it is of (None: of the question's row).
-_Oddity = tuple[Severity, str, str, int | None]
-
-
 def question_findings(entry: Entry) -> Iterator[Finding]:
     """Yield every oddity of one question and its answers."""
-    for severity, message, column, group in (*_text_oddities(entry.question), *_answer_oddities(entry)):
-        origin = entry.groups[group] if entry.groups and group is not None else entry.origin
-        yield origin.finding(severity, message, _column(entry, column))
+    question, place = entry.question, entry.origin
+    for name, text in (("local", question.local), ("English", question.english)):
+        for severity, oddity in cell_oddities(text):
+            # Ends are kept as they are here: the released prompts ask questions as the files have them.
+            message = f"{name} text: {oddity.replace('(removed on reading)', '(kept)')}"
+            yield place.finding(severity, message, _column(entry, name.lower()))
+    foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
+    if question.local == question.english and foreign:
+        message = f"the local text is the English one, though the language is {question.language!r}"
+        yield place.finding("warning", message, _column(entry, "local"))
+    votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
+    if not question.groups:
+        message = f"nobody answered ({unable} did not know): both rules drop the question"
+        yield place.finding("warning", message, _column(entry, "id"))
+    elif question.counted and votes + unable < USUAL_ANNOTATORS:
+        message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
+        yield place.finding("note", message, _column(entry, "id"))
+    yield from _answer_findings(entry)
 
 
 def _column(entry: Entry, column: str) -> str:
@@ -184,42 +195,27 @@ def _column(entry: Entry, column: str) -> str:
     return entry.question.id if entry.groups is None else column
 
 
-def _text_oddities(question: Question) -> Iterator[_Oddity]:
-    for name, text in (("local", question.local), ("English", question.english)):
-        for severity, message in cell_oddities(text):
-            # Ends are kept as they are here: the released prompts ask questions as the files have them.
-            yield severity, f"{name} text: {message.replace('(removed on reading)', '(kept)')}", name.lower(), None
-    foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
-    if question.local == question.english and foreign:
-        message = f"the local text is the English one, though the language is {question.language!r}"
-        yield "warning", message, "local", None
-
-
-def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
+def _answer_findings(entry: Entry) -> Iterator[Finding]:
     question = entry.question
-    votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
-    if not question.groups:
-        yield "warning", f"nobody answered ({unable} did not know): both rules drop the question", "id", None
-    elif question.counted and votes + unable < USUAL_ANNOTATORS:
-        message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
-        yield "note", message, "id", None
-    seen: dict[str, int] = {}
+    first: dict[str, int] = {}
     for place, group in enumerate(question.groups):
+        origin = entry.groups[place] if entry.groups else entry.origin
         if not group.en and question.english:
             message = f"the answer {group.local[0]!r} has no English: it counts only in the local language"
-            yield "warning", message, "english", place
+            yield origin.finding("warning", message, _column(entry, "english"))
         if entry.groups is None and says_nothing(group, question.language):  # the form leaves them out, and says so
             message = "says that there is no answer, and counts as an answer all the same, as in the released code"
-            yield "warning", f"{_named(entry, place)} ({group.local[0]!r}) {message}", "local", place
+            message = f"{_named(entry, place)} ({group.local[0]!r}) {message}"
+            yield origin.finding("warning", message, _column(entry, "local"))
         local = dict.fromkeys(group.local)
         for answer in local:
-            if seen.setdefault(answer, place) != place:
-                message = f"{answer!r} is in {_named(entry, seen[answer])} and again in {_named(entry, place)}"
-                yield "warning", message, "local", place
-        english = [one for one in dict.fromkeys(group.en) if one not in local]
+            if first.setdefault(answer, place) != place:
+                message = f"{answer!r} is in {_named(entry, first[answer])} and again in {_named(entry, place)}"
+                yield origin.finding("warning", message, _column(entry, "local"))
+        english = [answer for answer in dict.fromkeys(group.en) if answer not in local]
         for column, answers in (("local", local), ("english", english)):
             for severity, message in _spelling(question.kind, answers):
-                yield severity, message, column, place
+                yield origin.finding(severity, message, _column(entry, column))
 
 
 def _named(entry: Entry, place: int) -> str:

@@ -137,16 +137,15 @@ class _Reader:
         if stated:
             letters, how = self._standing(stated)
             return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "contradiction")
+        letters, how = self._marked(), "marked"
         # Of a longer text nobody knows what the one option that it names is there for.
-        single = not _SENTENCE_END.search(self.prose.rstrip(_LINE_SIGNS + "?。።؟।"))
-        finders: tuple[tuple[frozenset[str], How], ...] = (
-            (self._marked() or (self._sole() if single else frozenset()), "marked"),
-            (self._contained(self.prose) if single else frozenset(), "contained"),
-        )
-        for letters, how in finders:
-            if letters:
-                return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "several")
-        return ChoiceRead(None, "none")
+        if not letters and not _SENTENCE_END.search(self.prose.rstrip(_LINE_SIGNS + "?。።؟।")):
+            letters = self._sole()
+            if not letters:
+                letters, how = self._contained(self.prose), "contained"
+        if not letters:
+            return ChoiceRead(None, "none")
+        return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "several")
 
     def _standing(self, stated: Sequence[_Statement]) -> tuple[frozenset[str], How]:
         """The letters that stand after all statements, and how the first of them was found; see the module."""

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from math import isnan, nan
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
@@ -44,6 +43,7 @@ from kapwa.suites.blend.saq_grading import find_answer
 from kapwa.suites.blend.saq_match import Grader, Others, Target, answers_in_language, single_author_probability
 from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
 from kapwa.suites.blend.variants import AskedIn
+from kapwa.suites.items import grouped
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
@@ -124,14 +124,15 @@ class FloorMaker:
         self._known.clear()
         language = Target.of_question(questions[0], asked_in).language
         shuffled = self._shuffled(questions, language)
+
+        def usual(question: Question) -> dict[str, str]:
+            others = self._others.of(question.id, question.country)
+            return {other.country: self._others.usual(other, language) for other in others}
+
         tricks: dict[str, Callable[[Question], list[str]]] = {
             USUAL: lambda q: self._others.commonest(q.id, q.country, language, 1),
-            ONE_OTHER: lambda q: [self._others.usual(other, language) for other in self._others.of(q.id, q.country)],
-            US_USUAL: lambda q: [
-                self._others.usual(other, language)
-                for other in self._others.of(q.id, q.country)
-                if other.country == UNITED_STATES
-            ],
+            ONE_OTHER: lambda q: list(usual(q).values()),
+            US_USUAL: lambda q: [usual(q).get(UNITED_STATES, "")],
             SHUFFLED: lambda q: shuffled[q.id],
             COMMONEST: lambda q: [", ".join(self._others.commonest(q.id, q.country, language, self._limit))],
             ALL_OTHERS: lambda q: self._listed(q, language),
@@ -141,7 +142,9 @@ class FloorMaker:
         for name, trick in tricks.items():
             judged = {q.id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
             kind: Kind = "list" if name in LISTS else "floor"
-            yield Measured(name, kind, {key: _mean(values) for key, values in judged.items() if values})
+            yield Measured(
+                name, kind, {key: Sem(*map(fmean, zip(*sems, strict=True))) for key, sems in judged.items() if sems}
+            )
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
         people = ((q.id, self.people(q, asked_in)) for q in counted)
@@ -199,8 +202,8 @@ def few_others(others: Others, question: Question, limit: int) -> bool:
 
 def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
     """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
-    found = {item.id: others.question(item.cluster, item.culture) for item in items}
-    asked = [question for question in found.values() if question is not None]
+    questions = {item.id: others.question(item.cluster, item.culture) for item in items}
+    asked = [question for question in questions.values() if question is not None]
     few = sum(few_others(others, question, limit) for question in asked)
     if not few:
         return []
@@ -217,38 +220,37 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     depend on the prompt, only on the language asked in.
     """
     maker = FloorMaker(others, grader, limit)
-    by_place: dict[str, dict[str, list[Item]]] = {}
-    for item in items:
-        by_place.setdefault(item.variant, {}).setdefault(item.culture, []).append(item)
-    rows: dict[str, list[Floor]] = {variant: [] for variant in by_place}
+    by_variant = grouped(items, lambda item: item.variant)
+    rows: dict[str, list[Floor]] = {variant: [] for variant in by_variant}
     for culture in dict.fromkeys(item.culture for item in items):
         known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
-        for variant, by_culture in by_place.items():
-            own = by_culture.get(culture, [])
-            questions = [q for item in own if (q := others.question(item.cluster, culture)) is not None]
+        for variant, asked in by_variant.items():
+            of_culture = [item for item in asked if item.culture == culture]
+            questions = [q for item in of_culture if (q := others.question(item.cluster, culture)) is not None]
             if questions:
-                asked_in: AskedIn = own[0].fields["asked_in"]
+                asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
                     known[key] = list(maker.measure(questions, asked_in))
-                rows[variant] += chain.from_iterable(_floors(variant, one, own, culture) for one in known[key])
+                for measured in known[key]:
+                    rows[variant] += _floors(variant, measured, of_culture, culture)
         grader.forget()
-    found = []
-    for variant, mine in rows.items():
-        several = len(by_place[variant]) > 1
-        for name, metric in dict.fromkeys((floor.name, floor.metric) for floor in mine):
-            same = [floor for floor in mine if (floor.name, floor.metric) == (name, metric)]
-            if several:
-                places = {floor.note: iter(floor.by_item or ()) for floor in same}
-                asked = (item for item in items if item.variant == variant)
-                each = [next(places.get(item.culture, iter(())), nan) for item in asked]
-                mean = fmean(value for value in each if not isnan(value))
-                found.append(same[0]._replace(value=mean, note="", by_item=each))
-            found += same if several else [same[0]._replace(note="")]
+    floors: list[Floor] = []
+    for variant, asked in by_variant.items():
+        several = len({item.culture for item in asked}) > 1
+        for same in grouped(rows[variant], lambda floor: (floor.name, floor.metric)).values():
+            floors += [_pooled(same, asked), *same] if several else [same[0]._replace(note="")]
     weighs = any(item.fields["counted"] for item in items)
     # Of people's groups there is no more than the figure: a model's replies do not go by them.
-    last = [floor._replace(by_item=None) if floor.name == GROUPED else floor for floor in found]
-    return [floor for floor in last if weighs or floor.metric != SEM_W]
+    floors = [floor._replace(by_item=None) if floor.name == GROUPED else floor for floor in floors]
+    return [floor for floor in floors if weighs or floor.metric != SEM_W]
+
+
+def _pooled(floors: Sequence[Floor], items: Sequence[Item]) -> Floor:
+    """The floor over all cultures of a variant; ``floors``: that of each culture that has one."""
+    by_culture = {floor.note: iter(floor.by_item or ()) for floor in floors}
+    each = [next(by_culture.get(item.culture, iter(())), nan) for item in items]
+    return floors[0]._replace(value=fmean(value for value in each if not isnan(value)), note="", by_item=each)
 
 
 def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: str) -> Iterator[Floor]:
@@ -260,9 +262,3 @@ def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: st
             beside = paired_with if measured.name == PERSON else ""
             mean = fmean(values)
             yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, beside)
-
-
-def _mean(values: Sequence[Sem]) -> Sem:
-    if not values:
-        return NOTHING
-    return Sem(fmean(value.b for value in values), fmean(value.w for value in values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,6 @@ class EeccOptions:
             check_whole(name, getattr(self, name), least)
         check_draws(self.samples, self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of all options."""
-        return tuple(field.name for field in fields(cls))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what settles the answers, as plain values; which prompts are asked, the requests themselves say."""
@@ -203,8 +198,7 @@ def _task(
 def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> SteppedTask:
     """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
     options = manifest["options"]
-    counted = ("concepts", "identities")  # counts in a manifest, names in the options
-    settings = EeccOptions(**{n: options[n] for n in EeccOptions.names() if n in options and n not in counted})
+    settings = EeccOptions(**{name: options[name] for name in EeccOptions().as_dict() if name in options})
     named = ("culture", "language", "category", "topic", "variant", "cluster")
     selected = [
         Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})

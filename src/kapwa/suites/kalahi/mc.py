@@ -91,13 +91,9 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
                 "index": i,
                 "group": "best" if i == best else "relevant" if i < len(relevant) else "irrelevant",
                 "text": text,
-                "logprob_sum": by_text[text].logprob_sum,
+                **{name: getattr(by_text[text], name) for name in _MEASURED},
                 "logprob_sum_reference": released.logprob_sum_reference,
-                "n_tokens": by_text[text].n_tokens,
-                "n_bytes": by_text[text].n_bytes,
-                "n_chars": by_text[text].n_chars,
                 "n_bytes_reference": released.n_bytes,
-                "boundary": by_text[text].boundary,
             }
             for i, (text, released) in enumerate(zip(texts, reference, strict=True))
         ]
@@ -140,6 +136,7 @@ def _case(scored: _Scored) -> dict[str, Any]:
     return situation_case(item, "mc1", margin, item.fields["irrelevant"][rival], gloss)
 
 
+_MEASURED = ("logprob_sum", "n_tokens", "n_bytes", "n_chars", "boundary")
 _CONTINUATION_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "index": pl.Int64,
