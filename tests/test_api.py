@@ -17,11 +17,10 @@ from kapwa.analysis.inputs import AnalysisSettings, Settings
 from kapwa.cli.options import grouped, suite_options
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import ModelOptions, ModelSettings
-from kapwa.suites.base import Task
+from kapwa.suites.base import Setting, Task
 from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
 from kapwa.suites.kalahi.open import OpenOptions
-from kapwa.suites.settings import Setting
 
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.suites.settings import Setting
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,6 +82,36 @@ def floor_words(suite: str) -> dict[str, tuple[str, str]]:
     """Return what floors of one of Kapwa's suites are called, by name, from ``floors.csv``; see :class:`Suite`."""
     rows = [row for row in table_rows(Path(__file__).with_name("floors.csv")) if row["suite"] == suite]
     return {row["name"]: (row["sentence"], row["picture"]) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option of a task: a keyword of :func:`kapwa.load_task`, and of the command line where it has a ``metavar``.
+
+    ``kind``: "names" is a list parted by commas, or a file of them. ``panel``: under which heading help shows it.
+    ``spelled``: its spellings on the command line, where they are not its name. ``asks``: it bears on what is asked,
+    so that ``kapwa score`` has no use for it.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    kind: Literal["text", "number", "names"] = "text"
+    panel: str | None = None
+    spelled: str = ""
+    asks: bool = False
+
+
+def settings_of(suite: str) -> dict[str, list[Setting]]:
+    """Return what may be set for each task of one of Kapwa's suites, from ``options.csv``."""
+    settings: defaultdict[str, list[Setting]] = defaultdict(list)
+    for cells in table_rows(Path(__file__).with_name("options.csv")):
+        tasks = cells.pop("tasks").split()
+        fields: dict[str, Any] = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
+        for task in tasks:
+            if task.startswith(f"{suite}/"):
+                settings[task.partition("/")[2]].append(Setting(**fields))
+    return settings
 
 
 class Task(Protocol):

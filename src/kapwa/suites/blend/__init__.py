@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words
+from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
-from kapwa.suites.settings import settings_of
 
 if TYPE_CHECKING:
     from kapwa.records import Item

@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Suite, call
+from kapwa.suites.base import Criterion, Suite, call, settings_of
 from kapwa.suites.eecc.variants import TASKS, VARIANTS, template_variants
-from kapwa.suites.settings import settings_of
 
 suite = Suite(
     name="eecc",

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words
+from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.kalahi.variants import VARIANTS
-from kapwa.suites.settings import settings_of
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -36,7 +35,7 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     if name == "kalahi/mc":
         from kapwa.suites.kalahi.mc import mc_task
 
-        return mc_task(source, selection, chosen)
+        return mc_task(data=source, selection=selection, selected=chosen)
     from kapwa.suites.kalahi import open as answers
 
     settings = answers.OpenOptions(**options)

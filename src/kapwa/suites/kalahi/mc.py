@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.datasets.findings import DataSource
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, Selection, metrics_of
+from kapwa.suites.base import Judged, metrics_of
 from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
 from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_case, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
@@ -201,7 +200,12 @@ def first_is_best(item: Item) -> bool:
 def _tricks(metric: str) -> Mapping[str, Callable[[Item], float]]:
     """Return what takes no cultural knowledge, by name, with what it scores on an item by ``metric``."""
     if metric.startswith("mc2"):
-        return {"no preference": _relevant_share}
+        # MC2 of a model without preference: the share of the responses that are relevant.
+        return {
+            "no preference": lambda item: (
+                len(item.fields["relevant"]) / len((*item.fields["relevant"], *item.fields["irrelevant"]))
+            )
+        }
     family = "mc1_shared" if metric == "mc1_shared" else metric[:3]
     tricks: dict[str, Callable[[Item], float]] = {
         # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
@@ -210,12 +214,6 @@ def _tricks(metric: str) -> Mapping[str, Callable[[Item], float]]:
         "shortest": partial(by_length, sign=-1, family=family),
     }
     return tricks if family == "mc3" else {**tricks, "first position": first_is_best}
-
-
-def _relevant_share(item: Item) -> float:
-    """MC2 of a model without preference: the share of the responses that are relevant."""
-    relevant = len(item.fields["relevant"])
-    return relevant / (relevant + len(item.fields["irrelevant"]))
 
 
 def floors(items: Sequence[Item]) -> list[Floor]:
@@ -246,23 +244,17 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     return found
 
 
-def mc_task(data: DataSource, selection: Selection, items: Sequence[Item]) -> SteppedTask:
-    """Return ``kalahi/mc``: is the best response the likeliest? (Kalahi section 4.2, multiple choice).
-
-    Nothing can be set: every normalisation comes from one pass.
-    """
-    return SteppedTask(
-        name="kalahi/mc",
-        data=data,
-        selection=selection,
-        selected=items,
-        needs=frozenset({"score"}),
-        headline=MC_HEADLINE,
-        groups=GROUPS,
-        metrics=MC_METRICS,
-        options={},
-        requests=mc_requests,
-        score=judge_mc,
-        floors=floors,
-        item_table=situation_table,
-    )
+# Nothing can be set: every normalisation comes from one pass. To be given: data, selection and the selected items.
+mc_task = partial(
+    SteppedTask,
+    name="kalahi/mc",
+    needs=frozenset({"score"}),
+    headline=MC_HEADLINE,
+    groups=GROUPS,
+    metrics=MC_METRICS,
+    options={},
+    requests=mc_requests,
+    score=judge_mc,
+    floors=floors,
+    item_table=situation_table,
+)
