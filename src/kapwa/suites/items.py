@@ -97,7 +97,7 @@ def wanted_values(column: str, values: Sequence[str], present: Collection[str]) 
             name = left[0].removeprefix("!")
             raise UsageError(f"No item has {column} = {name!r}.", hint=nearest(name, present))
         left = left[n:]
-    kept = [one for one in (spelled.values() if unwanted and not wanted else wanted) if one not in unwanted]
+    kept = [value for value in (spelled.values() if unwanted and not wanted else wanted) if value not in unwanted]
     if unwanted and not kept:
         raise UsageError(f"Nothing is left: every {column} there is was left out with '!'.")
     return kept

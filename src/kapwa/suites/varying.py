@@ -47,9 +47,9 @@ class WordingRow(Row):
 
 def read_wordings(path: str | Path) -> dict[str, str]:
     """Read a table (CSV, TSV, JSON lines, XLSX, YAML) of wordings, columns ``id`` and ``text``; raise DataError."""
-    found = read_rows(read_records(Path(path)), WordingRow, what="wordings")
-    raise_first(found.problems)
-    return {row.id: row.text for row in found.rows}
+    wordings = read_rows(read_records(Path(path)), WordingRow, what="wordings")
+    raise_first(wordings.problems)
+    return {row.id: row.text for row in wordings.rows}
 
 
 def sampling(

@@ -57,13 +57,13 @@ def check(path: Path) -> CheckReport | None:
     counts: Counts = {}
     findings: list[Finding] = []
     if answers:
-        found = load_path(path)
-        counts |= _counts(found)
-        findings += found.findings(path)
-        findings += [finding for entry in found.entries for finding in question_findings(entry)]
-        findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in found.entries)
-        findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
-        findings += [] if found.problems else _run_findings(found, path, choices, counts)
+        survey = load_path(path)
+        counts |= _counts(survey)
+        findings += survey.findings(path)
+        findings += [finding for entry in survey.entries for finding in question_findings(entry)]
+        findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in survey.entries)
+        findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
+        findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
         questions, found_choices = read_choices(path)
         if questions:
@@ -80,11 +80,11 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
 
 
-def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
+def _prompt_findings(survey: Survey, path: Path) -> Iterator[Finding]:
     """Prompts of the two that are used by default which countries lack."""
-    book = found.prompts()
-    countries = list(dict.fromkeys(entry.question.country for entry in found.entries))
-    without = [country for country in countries if not any(owner == country for owner, _ in found.templates)]
+    book = survey.prompts()
+    countries = list(dict.fromkeys(entry.question.country for entry in survey.entries))
+    without = [country for country in countries if not any(owner == country for owner, _ in survey.templates)]
     if without:
         what = "no prompts: only English, with Kapwa's own wording, can be asked"
         yield Finding("note", str(path), f"{_listed(without, 'brings', 'bring')} {what}")
@@ -109,15 +109,15 @@ def _listed(cultures: Sequence[str], verb: str, verbs: str) -> str:
     return f"{len(cultures)} cultures ({', '.join(cultures[:5])}{', …' * (len(cultures) > 5)}) {verbs}"
 
 
-def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
+def _run_findings(data: Survey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
     """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run.
 
     Which cultures can be scored, how, and which cannot is added to ``counts``.
     """
     from kapwa.suites.blend.saq_task import saq_items
 
-    questions = [entry.question for entry in found.entries]
-    items = saq_items(BlendData(questions, found.prompts(), found.source()), Selection())
+    questions = [entry.question for entry in data.entries]
+    items = saq_items(BlendData(questions, data.prompts(), data.source()), Selection())
     asked = {item.culture: item.fields["local_language"] for item in items}
     for name, cultures in (
         (SCORED, [f"{one} [{code}]" for one, code in asked.items() if has_rules(code)]),
@@ -127,7 +127,7 @@ def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> I
         if cultures:
             counts[name] = f"{len(cultures)}: {', '.join(cultures)}"
     # Prompts of other names can be asked by name, and cultures of other languages without these.
-    by_name = bool(found.templates and not items and any(map(is_valid_code, questions)))
+    by_name = bool(data.templates and not items and any(map(is_valid_code, questions)))
     if questions and not items:
         why = f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
         if not any(map(is_valid_code, questions)):
@@ -138,10 +138,10 @@ def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> I
         yield Finding("note", str(path), caveat, column="language")
 
 
-def _counts(found: Survey) -> Counts:
-    if not found.entries:
+def _counts(survey: Survey) -> Counts:
+    if not survey.entries:
         return {}
-    questions = [entry.question for entry in found.entries]
+    questions = [entry.question for entry in survey.entries]
     groups = [group for question in questions for group in question.groups]
     counts: Counts = {
         "countries": len({question.country for question in questions}),
@@ -161,7 +161,7 @@ def _counts(found: Survey) -> Counts:
     kinds = Counter(_commonest([question.kind for question in same]) for same in by_id)
     counts |= {f"topic {topic}": number for topic, number in topics.most_common()}
     counts |= {f"{kind} questions": kinds[kind] for kind in KINDS}
-    counts["prompts"] = len(found.templates)
+    counts["prompts"] = len(survey.templates)
     for country, asked in grouped(questions, lambda question: question.country).items():
         valid = f"{sum(map(is_valid_code, asked))} valid (code), {sum(map(is_valid_paper, asked))} (paper)"
         counts[country] = f"{len(asked)} questions, {valid}"
@@ -262,7 +262,7 @@ def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
     kind = _commonest([kind_of(entry.question.english) for entry in same if entry.question.english] or ["text"])
     texts = [_words(entry.question) for entry in same]
     words = [text for entry, text in zip(same, texts, strict=True) if entry.question.english]
-    for entry, own in zip(same, texts, strict=True):
+    for entry, words_of in zip(same, texts, strict=True):
         question = entry.question
         if question.topic != topic:
             message = f"its topic is {question.topic!r}, elsewhere {topic!r}"
@@ -272,7 +272,7 @@ def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
         if kind_of(question.english) != kind:
             message = f"its English text asks for {kind_of(question.english)}, elsewhere for {kind}"
             yield entry.origin.finding("warning", message, _column(entry, "english"))
-        likeness = sorted(len(own & other) / max(len(own | other), 1) for other in words)
+        likeness = sorted(len(words_of & other) / max(len(words_of | other), 1) for other in words)
         if likeness[len(likeness) // 2] <= _SAME_QUESTION:
             message = "its English text is another question than in most countries"
             yield entry.origin.finding("warning", message, _column(entry, "english"))

@@ -139,8 +139,8 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
     if any(problem.row == 1 for problem in data.problems[before:]):
         return []  # a table of wrong columns
     unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
-    there = {record.row for record in questions.records}
-    if any(one.row is None or (one.row > min(there) and one.row not in there) for one in questions.problems):
+    rows_read = {record.row for record in questions.records}
+    if any(one.row is None or (one.row > min(rows_read) and one.row not in rows_read) for one in questions.problems):
         unread |= {row.id for row in rows}  # rows are lost, and nobody knows of which questions
     groups = _grouped(data, rows, asked, unread, whose["culture"])
     return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]
@@ -159,15 +159,15 @@ def _grouped(
         questions[question.id][question.culture] = question
     for row in rows:
         cultures = questions.get(row.id, {})
-        own = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
-        if own in cultures:
-            english = row.english or (row.local if cultures[own].in_english else ())
-            found = Group(row.local, english, row.votes or 1)
-            nothing = not row.is_answer and says_nothing(found, cultures[own].language)
-            groups[own, row.id].append((found, row.origin, nothing))
+        culture = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
+        if culture in cultures:
+            english = row.english or (row.local if cultures[culture].in_english else ())
+            group = Group(row.local, english, row.votes or 1)
+            nothing = not row.is_answer and says_nothing(group, cultures[culture].language)
+            groups[culture, row.id].append((group, row.origin, nothing))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
-            data.problems.append(row.origin.problem(f"{own!r} was not asked {row.id!r}.", "culture", hint))
+            data.problems.append(row.origin.problem(f"{culture!r} was not asked {row.id!r}.", "culture", hint))
         elif row.id not in unread:
             message = f"no question has the id {row.id!r}."
             data.problems.append(row.origin.problem(message, "id", nearest(row.id, questions)))
@@ -175,14 +175,14 @@ def _grouped(
 
 
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> Entry:
-    ordered, idks = sorted(groups, key=lambda found: -found[0].votes), dict(row.idks)
-    for group, origin, _ in [found for found in ordered if found[2]]:
+    ordered, idks = sorted(groups, key=lambda answer: -answer[0].votes), dict(row.idks)
+    for group, origin, _ in [answer for answer in ordered if answer[2]]:
         message = f"{group.local[0]!r} says that there is no answer: it is not taken for one"
         if counted:
             idks["no-answer"] += group.votes
             message += f", and its votes ({group.votes}) count under 'no-answer'"
         data.oddities.append(origin.finding("warning", message, "local"))
-    ordered = [found for found in ordered if not found[2]]
+    ordered = [answer for answer in ordered if not answer[2]]
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
     question = Question(
         country=row.culture,
@@ -206,13 +206,13 @@ def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
         return
     unable, votes = sum(question.idks.values()), sum(group.votes for group in question.groups)
     able = row.annotators - unable
-    found: list[str] = []
+    messages: list[str] = []
     if able < 0:
-        found.append(f"{unable} did not know, of {row.annotators} annotators")
+        messages.append(f"{unable} did not know, of {row.annotators} annotators")
     elif question.top_votes > able:
         most = question.top_votes
-        found.append(f"an answer has {most} votes, but only {able} of {row.annotators} annotators answered")
+        messages.append(f"an answer has {most} votes, but only {able} of {row.annotators} annotators answered")
     if votes + unable < row.annotators:
-        found.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")
-    for message in found:
+        messages.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")
+    for message in messages:
         yield row.origin.finding("warning", message, "annotators")

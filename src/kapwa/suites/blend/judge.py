@@ -97,15 +97,15 @@ def read_verdict(reply: str) -> bool | None:
     return words[-1].casefold() in ("true", "yes", "same") if words else None
 
 
-def _prompt(one: Graded) -> str:
-    fields = one.item.fields
+def _prompt(graded: Graded) -> str:
+    fields = graded.item.fields
     return PROMPT.format(
-        country=one.item.culture.replace("_", " "),
+        country=graded.item.culture.replace("_", " "),
         question=fields["question"],
         question_en=fields["question_en"],
         answers=people_said(fields["answers"]),
         answers_en=people_said(fields["answers"], english=True),
-        reply=one.reply.text,
+        reply=graded.reply.text,
     )
 
 

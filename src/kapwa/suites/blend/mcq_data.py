@@ -100,8 +100,8 @@ class ChoiceRow(Row):
         options, cultures = (
             tuple(str(getattr(self, f"{name}_{letter}")) for letter in LETTERS) for name in ("option", "culture")
         )
-        own = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        return ChoiceQuestion(*own, options, cultures, self.answer, language=self.language)
+        named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
+        return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language)
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
@@ -112,14 +112,14 @@ def _lettered(cell: Any) -> dict[str, str]:
     """Read a cell such as {"A": "rice", "B": "bread"}."""
     hint = 'It should be {"A": "…", "B": "…", …}.'
     try:
-        found = json.loads(cell)
+        texts = json.loads(cell)
     except (ValueError, TypeError, RecursionError):
         raise cell_error("is empty." if not cell else "is not JSON.", hint) from None
-    if not isinstance(found, dict) or not all(isinstance(value, str) and value.strip() for value in found.values()):
+    if not isinstance(texts, dict) or not all(isinstance(value, str) and value.strip() for value in texts.values()):
         raise cell_error("is not a set of lettered texts.", hint)
-    if "".join(sorted(found)) != ALL_LETTERS[: len(found)] or len(found) < 2:
-        raise cell_error(f"letters its options {', '.join(sorted(found)) or 'not at all'}.", hint)
-    return {letter: found[letter].strip() for letter in sorted(found)}
+    if "".join(sorted(texts)) != ALL_LETTERS[: len(texts)] or len(texts) < 2:
+        raise cell_error(f"letters its options {', '.join(sorted(texts)) or 'not at all'}.", hint)
+    return {letter: texts[letter].strip() for letter in sorted(texts)}
 
 
 def _said(cell: str) -> str:
@@ -191,29 +191,29 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     path = _table_in(place.path)
     if path is None:
         raise DataError("holds no multiple-choice questions.", path=place.path, hint=_HINT)
-    questions, found = read_choices(path, place.name)
-    raise_first(found.problems)
+    questions, files = read_choices(path, place.name)
+    raise_first(files.problems)
     card_path = path.with_name(CARD_NAME)
-    found.note_file(card_path)
-    if card_path.is_file() and not found.cards:
-        found.cards.append(_card(card_path))
-    return questions, found.source()
+    files.note_file(card_path)
+    if card_path.is_file() and not files.cards:
+        files.cards.append(_card(card_path))
+    return questions, files.source()
 
 
 def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], DataSet]:
     """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem."""
     path = _table_in(place) or place
-    found = DataSet(name, path)
-    table = found.read_table(path)
+    files = DataSet(name, path)
+    table = files.read_table(path)
     model = _layout(table)
     if model is None:
-        found.problems += [] if table.problems else [_unknown_layout(path, table.header)]
-        return [], found
+        files.problems += [] if table.problems else [_unknown_layout(path, table.header)]
+        return [], files
     usual = {**UNKNOWN_DEFAULTS, "language": "en"}
-    rows: list[Any] = found.read(known_part(table, model), model, usual, what="multiple-choice questions")
+    rows: list[Any] = files.read(known_part(table, model), model, usual, what="multiple-choice questions")
     if model is ReleasedChoiceRow:
-        found.cards.append(shipped_card(RELEASE_CARD).model_dump())
-    return [row.choice for row in rows], found
+        files.cards.append(shipped_card(RELEASE_CARD).model_dump())
+    return [row.choice for row in rows], files
 
 
 def is_choice_data(path: Path) -> bool:
@@ -244,10 +244,10 @@ def _table_in(place: Path) -> Path | None:
     """The table at a place: itself, a folder's own (``mcq.csv`` first), else the released file anywhere in it."""
     if not place.is_dir():
         return place
-    found = table_files(place, "mcq", _TABLES)
-    found = found or sorted(path for name in RELEASED_NAMES for path in place.rglob(name))
-    found = found or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
-    return found[0] if found else None
+    tables = table_files(place, "mcq", _TABLES)
+    tables = tables or sorted(path for name in RELEASED_NAMES for path in place.rglob(name))
+    tables = tables or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
+    return tables[0] if tables else None
 
 
 def _card(path: Path) -> Mapping[str, Any]:

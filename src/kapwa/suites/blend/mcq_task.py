@@ -100,7 +100,7 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
 
     Values are means over items, in [0, 1]. There is no ceiling: nobody asked people these questions.
     """
-    found: list[Floor] = []
+    floors: list[Floor] = []
     for how in HOWS:
         asked = [item for item in items if item.variant == how]
         letters = sorted({letter for item in asked for letter in item.fields["letters"]})
@@ -109,8 +109,8 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
             for name in scores[group[0].id]:
                 each = [scores[item.id][name] for item in group]
                 known = None if name == "chance" else each  # chance is no estimate
-                found += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in METRICS[how]]
-    return found
+                floors += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in METRICS[how]]
+    return floors
 
 
 def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:

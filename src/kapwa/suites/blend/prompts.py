@@ -103,10 +103,10 @@ class PromptBook:
 
     def find(self, country: str, asked_in: AskedIn, prompt_id: str) -> str:
         """Return one template of a country that is asked; "" where the data has none of that id or in that language."""
-        found = self._templates[country].get(prompt_id, Template("", ""))
+        template = self._templates[country].get(prompt_id, Template("", ""))
         if self._regions[country].language == "en":  # the local language is English: either text is in it
-            return (found.english or found.local) if asked_in == "en" else (found.local or found.english)
-        return found.english if asked_in == "en" else found.local
+            return (template.english or template.local) if asked_in == "en" else (template.local or template.english)
+        return template.english if asked_in == "en" else template.local
 
     def render(self, country: str, asked_in: AskedIn, prompt_id: str, question: str) -> str:
         """Put ``question`` into a template; every ``{q}`` is filled, other braces are left alone."""
@@ -118,9 +118,9 @@ class PromptBook:
         They are what the country's templates end in, in either language: a model asked as a persona, or in one
         language, may still begin as another prompt of the same file would have it.
         """
-        pairs = [(found.local, found.english) for found in self._templates[country].values()]
-        own, other = zip(*(pair if asked_in == "local" else pair[::-1] for pair in pairs), strict=True)
-        ordered = (self.template(country, asked_in, prompt_id), *own, *other)
+        pairs = [(template.local, template.english) for template in self._templates[country].values()]
+        asked_in_texts, other_texts = zip(*(pair if asked_in == "local" else pair[::-1] for pair in pairs), strict=True)
+        ordered = (self.template(country, asked_in, prompt_id), *asked_in_texts, *other_texts)
         return tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
 
 
@@ -184,8 +184,8 @@ def written_prompts(table: Table, languages: Mapping[str, str]) -> Iterator[Writ
     """
     shared = next(iter(languages.values())) if len(set(languages.values())) == 1 else ""
     for record in table.records:
-        own = languages.get(str(record.cells.get("culture", "")).strip(), shared)
-        for side, language in (("local", own), ("english", "en")):
+        local_language = languages.get(str(record.cells.get("culture", "")).strip(), shared)
+        for side, language in (("local", local_language), ("english", "en")):
             text = str(record.cells.get(side, "")).replace(SLOT, "")
             if _WORDED.search(text):
                 yield WrittenText(table.path, record.row, side, language, text, prose=True)

@@ -208,9 +208,9 @@ def culture_of(language: str, territory: str, locales: frozenset[Locale] = froze
     if territory in _REGION_CODES:
         region, _, spoken, *_ = _REGION_CODES[territory]
         elsewhere = {code for code in place.languages if code != "en"} if place else set()
-        regional = place is None or any(own == "JB" or (code, own) == (spoken, territory) for code, own in locales)
+        regional = place is None or any(area == "JB" or (code, area) == (spoken, territory) for code, area in locales)
         if language == spoken or (regional and language not in elsewhere):
-            clash = language != spoken and any(own == territory and code in elsewhere for code, own in locales)
+            clash = language != spoken and any(area == territory and code in elsewhere for code, area in locales)
             return "" if clash else region if language in (spoken, "") else f"{region} ({name_of(language)})"
     if place is None:
         return ""

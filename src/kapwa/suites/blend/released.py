@@ -59,10 +59,10 @@ class ReleasedRow(Row):
 def find_release(folder: Path) -> list[CountryFiles]:
     """Return the files of each country in a folder of the released layout (or its ``data`` folder), by country."""
     for root in (folder, folder / "data"):
-        found = {role: _role_files(root, role) for role in _FILES}
-        if found["annotations"]:
-            countries = sorted(set().union(*found.values()))
-            return [CountryFiles(country, *(found[role].get(country) for role in _FILES)) for country in countries]
+        files = {role: _role_files(root, role) for role in _FILES}
+        if files["annotations"]:
+            countries = sorted(set().union(*files.values()))
+            return [CountryFiles(country, *(files[role].get(country) for role in _FILES)) for country in countries]
     return []
 
 
@@ -174,8 +174,8 @@ def _text_oddities(
     texts = {row.id: (row.translation, row.question) if swapped else (row.question, row.translation) for row in rows}
     for annotation in annotations:
         pair = (annotation.question, annotation.en_question)
-        own = pair[::-1] if turned else pair
-        for name, here, there in zip(("local", "English"), own, texts.get(annotation.id, own), strict=True):
-            if here.strip() != there.strip():
+        here = pair[::-1] if turned else pair
+        for name, text, other in zip(("local", "English"), here, texts.get(annotation.id, here), strict=True):
+            if text.strip() != other.strip():
                 message = f"the {name} text of {annotation.id!r} differs from the question file's (which is read)"
                 yield Finding("warning", place, message, annotation.row)

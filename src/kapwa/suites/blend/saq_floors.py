@@ -85,10 +85,10 @@ def leave_one_out(groups: Sequence[Group]) -> Sem:
     if not total:
         return NOTHING
     b = w = 0.0
-    for i, own in enumerate(votes):
-        left = [own - 1, *votes[:i], *votes[i + 1 :]]
-        b += own * (own > 1)
-        w += own * (own - 1) / max(left) if max(left) else 0.0
+    for i, mine in enumerate(votes):
+        left = [mine - 1, *votes[:i], *votes[i + 1 :]]
+        b += mine * (mine > 1)
+        w += mine * (mine - 1) / max(left) if max(left) else 0.0
     return Sem(b / total, w / total)
 
 
@@ -157,7 +157,7 @@ class FloorMaker:
         None where no wording is in the language asked in.
         """
         target, asked = Target.of_question(question, asked_in), question.text(asked_in)
-        found = total = 0.0
+        right = total = 0.0
         for index, group in enumerate(question.groups):
             language, texts = next(target.sides(group))
             total += group.votes if texts else 0
@@ -165,15 +165,15 @@ class FloorMaker:
             # Votes for a wording that nobody else wrote.
             lone = min(each, single_author_probability(group.votes, len(texts)))
             for text in texts:
-                found += each - lone
-                own = (index, None if group.votes == 1 else (language, text))
-                found += lone if lone and self._found_elsewhere(self._read(text, target, asked), target, own) else 0.0
-        return min(1.0, found / total) if total else None  # thirds of votes may add up to a hair more
+                right += each - lone
+                owner = (index, None if group.votes == 1 else (language, text))
+                right += lone if lone and self._found_elsewhere(self._read(text, target, asked), target, owner) else 0.0
+        return min(1.0, right / total) if total else None  # thirds of votes may add up to a hair more
 
-    def _found_elsewhere(self, reply: Reply, target: Target, own: tuple[int, tuple[str, str] | None]) -> bool:
+    def _found_elsewhere(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
         """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
         hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
-        return any(hit.group != own[0] or own[1] not in (None, (hit.language, hit.answer)) for hit in hits)
+        return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
     def _listed(self, question: Question, language: str) -> list[str]:
         """Return all others' usual answers as one reply; none where a reply may list that many."""
@@ -189,9 +189,9 @@ class FloorMaker:
 
         order = sorted(questions, key=rank)
         count = min(_SHUFFLES, len(order) - 1)
-        said = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
+        texts = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
         return {
-            q.id: [said[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
+            q.id: [texts[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
         }
 
 
@@ -259,6 +259,6 @@ def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: st
         each = [measured.each.get(item.cluster, Sem(nan, nan))[side] for item in items]
         values = [value for value in each if not isnan(value)]
         if values:
-            beside = paired_with if measured.name == PERSON else ""
+            paired = paired_with if measured.name == PERSON else ""
             mean = fmean(values)
-            yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, beside)
+            yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, paired)

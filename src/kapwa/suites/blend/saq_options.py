@@ -34,8 +34,8 @@ class SaqOptions(SimilarityOptions):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
-        found = SimilarityOptions.as_dict(self)
-        return found if self.metrics else {name: found[name] for name in ("max_new_tokens", "max_answers")}
+        options = SimilarityOptions.as_dict(self)
+        return options if self.metrics else {name: options[name] for name in ("max_new_tokens", "max_answers")}
 
 
 def saq_metrics(*, judged: bool = False, counted: bool = True) -> Mapping[str, MetricInfo]:

@@ -62,12 +62,12 @@ def judge_saq(
     verdicts = judge.verdicts(graded) if judge is not None else None
     scores = score_table(graded, verdicts)
     if options.metrics:
-        compared = [Compared(one.item, one.sample, one.text, _references(one.item)) for one in graded]
+        compared = [Compared(reply.item, reply.sample, reply.text, _references(reply.item)) for reply in graded]
         scores = pl.concat([scores, score_frame(similarity_rows(options, compared))])
-    rows = [_answer_row(one) for one in graded]
+    rows = [_answer_row(reply) for reply in graded]
     tables = {
         "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"),
-        "cases": worst_first(_case(one) for one in graded if one.text is not None),
+        "cases": worst_first(_case(reply) for reply in graded if reply.text is not None),
         "confusion": confusion_table(graded, others, grader),
         "keys": key_table(graded),
     }

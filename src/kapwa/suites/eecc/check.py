@@ -26,24 +26,24 @@ def check(path: Path) -> CheckReport | None:
     after an error wherever it can, so that one check shows as much as possible.
     """
     root = path.parent if path.is_file() and path.stem in ROLES else path
-    found = dict(task_folders(root)) if root.is_dir() else {}
-    if not found:
+    folders = dict(task_folders(root)) if root.is_dir() else {}
+    if not folders:
         return None
     counts: dict[str, int | float | str] = {}
     findings: list[Finding] = []
     # A flat folder serves every task with the same prompts, and is described once.
-    for folder in dict.fromkeys(found.values()):
-        tasks = [task for task, place in found.items() if place == folder]
+    for folder in dict.fromkeys(folders.values()):
+        tasks = [task for task, place in folders.items() if place == folder]
         reading = read_folder(root, root.resolve().name, tasks[0])
         counts |= _counts(reading, " or ".join(tasks))
         findings += [Finding.of(problem, reading.folder) for problem in reading.problems]
         findings += reading.oddities
-        findings += [one for table in reading.by_role.values() for one in table_oddities(table)]
+        findings += [row for table in reading.by_role.values() for row in table_oddities(table)]
         findings += [*_concept_findings(reading), *_identity_findings(reading)]
         # A list of withdrawn rows names them by what they are and their name, for prompts have no ids.
         rows: list[Template | Concept | Identity] = [*reading.templates, *reading.concepts, *reading.identities]
         kinds = {Template: "template", Concept: "concept"}
-        findings += withdrawn_findings((f"{kinds.get(type(one), 'identity')}/{one.name}", *one.origin) for one in rows)
+        findings += withdrawn_findings((f"{kinds.get(type(row), 'identity')}/{row.name}", *row.origin) for row in rows)
         if not reading.cards:
             text = "no card.yaml: licence, authors, consent and limits are not stated"
             findings.append(Finding("note", str(reading.path), text))

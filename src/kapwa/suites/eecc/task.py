@@ -145,15 +145,15 @@ def eecc_item_table(items: Sequence[Item]) -> pl.DataFrame:
 
 def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
-    given = dict(options)
-    if "nationalities" in given:  # what most users call identities
-        if "identities" in given:
+    named_options = dict(options)
+    if "nationalities" in named_options:  # what most users call identities
+        if "identities" in named_options:
             raise UsageError("Name either nationalities or identities: they are one list.")
-        given["identities"] = given.pop("nationalities")
-    for option in {"concepts", "identities"} & set(given):
-        parts = given[option].split(",") if isinstance(given[option], str) else given[option]
-        given[option] = tuple(part.strip() for part in parts if part.strip())
-    settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **given})
+        named_options["identities"] = named_options.pop("nationalities")
+    for option in {"concepts", "identities"} & set(named_options):
+        parts = named_options[option].split(",") if isinstance(named_options[option], str) else named_options[option]
+        named_options[option] = tuple(part.strip() for part in parts if part.strip())
+    settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **named_options})
     prompts = load(data, name)
     raise_first(prompts.problems)
     choose_concepts(prompts, settings.concepts)

@@ -127,10 +127,10 @@ class MappedRow:
                 what = "may be of more than one" if locale_of(text, language) in self.locales else "is no"
                 self.problem("locale", f"{text!r} {what} language and country that Kapwa knows.", hint)
             whose_data = {"culture": culture, "language": language, **whose_data}
-            own = canonical(whose_data["language"])
-            known, first = self.languages.setdefault(whose_data["culture"], (own, self.origin))
-            if culture and known != own:
-                message = f"{culture!r} is the culture of the languages {known!r} (row {first.row}) and {own!r}."
+            spoken = canonical(whose_data["language"])
+            known, first = self.languages.setdefault(whose_data["culture"], (spoken, self.origin))
+            if culture and known != spoken:
+                message = f"{culture!r} is the culture of the languages {known!r} (row {first.row}) and {spoken!r}."
                 self.problem("locale", message, "Give each a name of its own under 'values: culture:'.")
         return {name: value for name, value in whose_data.items() if value}
 
@@ -172,8 +172,8 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     if english and len(english) != len(answers):
         hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
         row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
-    given = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
-    cells = {name: row.text(name) for name in given if row.has(name)} | row.culture_and_language() | texts
+    names = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
+    cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
@@ -204,13 +204,13 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
     letter = _letter(row, options) if not row.problems else ""
-    own = row.needed("id") if row.has("id") else _numbered(row)
+    row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
     # A country has one question of an id; tables often number their questions anew for each.
-    name = own if own.startswith(f"{country}/") else f"{country}/{own}"
+    name = row_id if row_id.startswith(f"{country}/") else f"{country}/{row_id}"
     cells = {
-        **{"id": name, "country": country, "question_id": row.text("question_id", own)},
+        **{"id": name, "country": country, "question_id": row.text("question_id", row_id)},
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
         **dict(zip(LETTERS, options, strict=True)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),

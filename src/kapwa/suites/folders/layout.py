@@ -84,10 +84,10 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     is in ``found.problems``. Raises DataError for a mapping that is none.
     """
     mapping = read_mapping(mapping_path)
-    found = convert(mapping, folder)
+    made = convert(mapping, folder)
     with tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
         to = Path(temporary).resolve()
-        for table, rows in found.tables.items():
+        for table, rows in made.tables.items():
             lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
             (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
         copied = {}
@@ -101,6 +101,6 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             with (to / PROMPTS).open("w", encoding="utf-8", newline="") as out:
                 writer = csv.writer(out)
                 writer.writerow(("culture", "id", "english", "local"))
-                writer.writerows((one.culture, one.id, one.english, one.local) for one in mapping.prompts)
+                writer.writerows((each.culture, each.id, each.english, each.local) for each in mapping.prompts)
             copied[PROMPTS] = mapping_path
-        yield LaidOut(to, folder, found, copied)
+        yield LaidOut(to, folder, made, copied)

@@ -36,7 +36,7 @@ class Closeness(NamedTuple):
 
 def closeness(metric: Metric, trials: Sequence[Trial]) -> list[Closeness]:
     """Return the closeness of each trial."""
-    both = [(one.text, one.relevant) for one in trials] + [(one.text, one.irrelevant) for one in trials]
+    both = [(case.text, case.relevant) for case in trials] + [(case.text, case.irrelevant) for case in trials]
     nearest = nearest_references(metric, both)
     return [Closeness(*pair) for pair in zip(nearest[: len(trials)], nearest[len(trials) :], strict=True)]
 
@@ -70,17 +70,19 @@ def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
     """
     by_variant = grouped(items, lambda item: item.variant)
     tricks = [(variant, trick) for variant, group in by_variant.items() for trick in _tricks(group) if trick.trials]
-    trials = [one for _, trick in tricks for _, one in trick.trials]
+    trials = [case for _, trick in tricks for _, case in trick.trials]
     near = {name: iter(closeness(metric, trials)) for name, metric in options.computed().items()}
     floors: list[Floor] = []
     for variant, trick in tricks:
         of_trick = {name: list(islice(each, len(trick.trials))) for name, each in near.items()}
         values: dict[str, list[float]] = {}
         for metric in options.metrics or ():
-            values[f"{metric}_acc"] = [accuracy(one.margin)[0] for one in of_trick[metric]]
-            values[f"{metric}_diff"] = [one.margin for one in of_trick[metric]]
+            values[f"{metric}_acc"] = [accuracy(case.margin)[0] for case in of_trick[metric]]
+            values[f"{metric}_diff"] = [case.margin for case in of_trick[metric]]
             if metric in options.twins:
-                values[f"{metric}_acc_reference"] = [accuracy(one.margin)[0] for one in of_trick[options.twins[metric]]]
+                values[f"{metric}_acc_reference"] = [
+                    accuracy(case.margin)[0] for case in of_trick[options.twins[metric]]
+                ]
         for metric, of_metric in values.items():
             each_item = _item_means(of_metric, [place for place, _ in trick.trials], len(by_variant[variant]))
             mean = float(np.nanmean(each_item))
@@ -106,7 +108,7 @@ def _tricks(items: Sequence[Item]) -> Iterator[_Trick]:
     yield _Trick("many other answers", note, joined)
     echoes = [(i, trial(item, item.fields["prompt"])) for i, item in enumerate(items)]
     yield _Trick("the prompt repeated", "the prompt itself", echoes)
-    left_out = [(i, one) for i, item in enumerate(items) for one in _left_out(item)]
+    left_out = [(i, case) for i, item in enumerate(items) for case in _left_out(item)]
     note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
     yield _Trick("reference answers", note, left_out, "ceiling")
 

@@ -99,7 +99,7 @@ def response_problems(best: str, relevant: Sequence[str], irrelevant: Sequence[s
         message = "is not one of the relevant responses: there is only 1 response in 'relevant'."
         yield CellProblem("best", message, f"Separate responses with ';', not with {sign}.")
     elif best not in relevant:
-        near = next(filter(None, (only_difference(best, one) for one in relevant)), "")
+        near = next(filter(None, (only_difference(best, candidate) for candidate in relevant)), "")
         only = f": only {near} differ from one of them" if near else ""
         yield CellProblem(
             "best", f"is not one of the relevant responses{only}.", "Copy one of them exactly, to the last sign."

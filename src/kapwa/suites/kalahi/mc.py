@@ -67,12 +67,12 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
 
     Items without an answer, or with a failed one, get a null value and the outcome "failed".
     """
-    given = {(a.request.item_id, a.request.variant): a for a in answers if not a.response.failed}
+    asked = {(a.request.item_id, a.request.variant): a for a in answers if not a.response.failed}
     scores: list[dict[str, Any]] = []
     continuations: list[dict[str, Any]] = []
     cases: list[dict[str, Any]] = []
     for item in items:
-        answer = given.get((item.id, item.variant))
+        answer = asked.get((item.id, item.variant))
         if answer is None:
             scores += [score_row(item, name, None, "failed") for name in MC_METRICS]
             continue
@@ -107,10 +107,10 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
 def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
     item = scored.item
     values = {suffix: normalised(scored.plain, norm) for norm, suffix in _SUFFIXES.items()}
-    sums = [one.logprob_sum_reference for one in scored.reference]
+    sums = [score.logprob_sum_reference for score in scored.reference]
     if None not in sums:  # else the model could not score the closing tokens
         # They count in the sum, the text's bytes alone in the divisor: as the released code has it.
-        n_bytes = np.array([one.n_bytes for one in scored.reference])
+        n_bytes = np.array([score.n_bytes for score in scored.reference])
         values["_reference"] = np.array(sums, dtype=np.float64) / n_bytes
     for suffix, of_texts in values.items():
         relevant, irrelevant = of_texts[: scored.n], of_texts[scored.n :]
@@ -224,7 +224,7 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     Filipino full prompts and are given for MC1 only when items are exactly those: people's share of 150 prompts says
     nothing of seven of them.
     """
-    found: list[Floor] = []
+    rows: list[Floor] = []
     for variant in VARIANTS:
         present = [item for item in items if item.variant == variant]
         for culture, group in by_culture(present).items():
@@ -233,15 +233,15 @@ def floors(items: Sequence[Item]) -> list[Floor]:
                     each = [float(trick(item)) for item in group]
                     # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
                     by_item = None if name == "chance" else each
-                    found.append(Floor(metric, variant, name, fmean(each), note=culture, by_item=by_item))
+                    rows.append(Floor(metric, variant, name, fmean(each), note=culture, by_item=by_item))
         if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
-            found += [
+            rows += [
                 Floor(metric, variant, name, value, "ceiling", source, low, high)
                 for metric in _FLOOR_METRICS
                 if metric.startswith("mc1")
                 for name, value, source, low, high in _PEOPLE
             ]
-    return found
+    return rows
 
 
 # Nothing can be set: every normalisation comes from one pass. To be given: data, selection and the selected items.

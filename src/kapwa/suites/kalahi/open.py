@@ -115,11 +115,11 @@ def judge_open(items: Sequence[Item], answers: Collection[Answer], options: Open
     near = _closenesses(replies, settings)
     metrics = tuple(open_metrics(settings))
     rows = (row for i, reply in enumerate(replies) for row in _score_rows(reply, near[i], settings, metrics))
-    headline = [found.get(HEADLINE_METRIC) for found in near]
+    headline = [by_metric.get(HEADLINE_METRIC) for by_metric in near]
     cases = (
-        situation_case(reply.item, OPEN_HEADLINE[0], found.margin, reply.text)
-        for reply, found in zip(replies, headline, strict=True)
-        if found is not None
+        situation_case(reply.item, OPEN_HEADLINE[0], by_metric.margin, reply.text)
+        for reply, by_metric in zip(replies, headline, strict=True)
+        if by_metric is not None
     )
     tables = {
         "answers": pl.DataFrame(list(map(_answer_row, replies, headline)), schema=ANSWER_SCHEMA),

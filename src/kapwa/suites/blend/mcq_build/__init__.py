@@ -83,8 +83,8 @@ class Mcq(NamedTuple):
     def row(self) -> tuple[Any, ...]:
         """The cells of its row in ``mcq.csv``."""
         asked = self.question
-        own = (f"{asked.item_id}/{self.variant}", asked.country, asked.id, asked.topic, asked.english)
-        return (*own, *self.options, self.answer, *self.cultures, self.variant)
+        cells = (f"{asked.item_id}/{self.variant}", asked.country, asked.id, asked.topic, asked.english)
+        return (*cells, *self.options, self.answer, *self.cultures, self.variant)
 
 
 def build_mcq(
@@ -210,8 +210,8 @@ def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> l
     """
     numbered = {
         f"{target.question.item_id}/{variant}": (target.question, variant, choice)
-        for target, found in chosen
-        for variant, choice in enumerate(found, start=1)
+        for target, choices in chosen
+        for variant, choice in enumerate(choices, start=1)
     }
     letters: dict[str, str] = {}
     for country in {question.country for question, _, _ in numbered.values()}:
@@ -235,15 +235,15 @@ def _spelling_verdicts(mcqs: Sequence[Mcq], texts: Mapping[str, str], known: Seq
     Numbers, dates and times are left out: whether two of them are the same needs no judgement.
     """
     judged = {verdict.pair for verdict in known}
-    found: dict[Pair, Verdict] = {}
+    verdicts: dict[Pair, Verdict] = {}
     for mcq in mcqs:
         name = mcq.question.id
         for one, other in combinations(mcq.options, 2) if kind_of(mcq.question.english) == "text" else ():
             pair = pair_of(name, one, other)
             if pair not in judged:
                 first, second = sorted((one, other))
-                found.setdefault(pair, Verdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
-    return [found[pair] for pair in sorted(found)]
+                verdicts.setdefault(pair, Verdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
+    return [verdicts[pair] for pair in sorted(verdicts)]
 
 
 def _card(
@@ -271,9 +271,9 @@ def _card(
         "questions": len({mcq.question.id for mcq in mcqs}),
         "countries": sorted({mcq.question.country for mcq in mcqs}),
         "letters": {letter: sum(mcq.answer == letter for mcq in mcqs) for letter in LETTERS},
-        "skipped": dict(sorted(Counter(one.reason for one in skipped).items())),
-        "verdicts": dict(sorted(Counter(one.source for one in known).items())),
-        "overruled": sum(bool(one.override) for one in known),
+        "skipped": dict(sorted(Counter(counted.reason for counted in skipped).items())),
+        "verdicts": dict(sorted(Counter(counted.source for counted in known).items())),
+        "overruled": sum(bool(counted.override) for counted in known),
         "compared_with": [f"{tool.name} {tool.version} ({tool.licence})" for tool in shipped("en").info.tools],
         "rules": [
             "Right answers are those tied at the top in the country; accepted answers are all that its people gave.",

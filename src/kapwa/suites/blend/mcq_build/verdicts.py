@@ -95,8 +95,8 @@ class Verdicts:
         """
         prompts = (PROMPT.format(question=questions[name], one=one, other=other) for name, one, other in pairs)
         words: Mapping[bool | None, Finding] = {True: "same", False: "distinct", None: "unparsed"}
-        for (name, one, other), found in zip(pairs, ask_verdicts(judge, prompts), strict=True):
-            verdict = Verdict(name, questions[name], one, other, words[found], judge.id)
+        for (name, one, other), same in zip(pairs, ask_verdicts(judge, prompts), strict=True):
+            verdict = Verdict(name, questions[name], one, other, words[same], judge.id)
             before = self._known.get(verdict.pair)
             self._known[verdict.pair] = replace(verdict, override=before.override) if before else verdict
 
@@ -108,14 +108,14 @@ def read_review(path: Path, known: Mapping[str, frozenset[str]]) -> list[Verdict
     the row for an unknown question or text (a typing error would otherwise do nothing), for another word than
     "same" or "distinct", and for two rows that disagree on a pair.
     """
-    found: dict[Pair, Verdict] = {}
+    reviewed: dict[Pair, Verdict] = {}
     for row in read_sheet(path, required=("question_id", "option_a", "option_b", "override")):
         verdict = _reviewed(row, path, known)
-        before = found.setdefault(verdict.pair, verdict)
+        before = reviewed.setdefault(verdict.pair, verdict)
         if before.override != verdict.override:
             message = f"says {verdict.override!r} where an earlier row says {before.override!r} of the same pair."
             raise Origin(path, row.number).problem(message, "override")
-    return list(found.values())
+    return list(reviewed.values())
 
 
 def _reviewed(row: Row, path: Path, known: Mapping[str, frozenset[str]]) -> Verdict:
