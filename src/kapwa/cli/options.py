@@ -19,8 +19,7 @@ import typer
 
 if TYPE_CHECKING:
     from kapwa.parallel.base import Ray
-    from kapwa.suites.base import Task
-    from kapwa.suites.settings import Setting
+    from kapwa.suites.base import Setting, Task
 
 RUNS = Path("runs")
 

@@ -32,7 +32,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
-from kapwa.datasets.findings import Finding
+from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.tables import Record, Table, stray_rows
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, has_script, scripts_of, tag_hint
@@ -54,6 +54,19 @@ class Origin(NamedTuple):
 
     path: Path
     row: int
+
+    @property
+    def pack_file(self) -> str:
+        """The file with the folder of its pack, as messages about several packs name it."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    def problem(self, message: str, column: str | None = None, hint: str | None = None) -> DataError:
+        """Return what stops a run: what is wrong with the row, or with a cell of it."""
+        return DataError(message, path=self.path, row=self.row, column=column, hint=hint)
+
+    def finding(self, severity: Severity, message: str, column: str | None = None) -> Finding:
+        """Return what is odd about the row, or about a cell of it."""
+        return Finding(severity, str(self.path), message, self.row, column)
 
 
 class CellProblem(NamedTuple):
@@ -265,10 +278,10 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
         before = first.setdefault(key, row["origin"].row)
         if before != row["origin"].row and key[0]:
             message = f"{key[0]!r} is already the {model.unique[0]} of row {before}."
-            wrong.append(_placed(row["origin"], columns[0], message, f"Give every row its own {model.unique[0]}."))
+            wrong.append(row["origin"].problem(message, columns[0], f"Give every row its own {model.unique[0]}."))
     for one in rows:
         found = one.contradictions()
-        wrong += [_placed(one.origin, aliases.get(name, name), message, hint) for name, message, hint in found]
+        wrong += [one.origin.problem(message, aliases.get(name, name), hint) for name, message, hint in found]
     faulty = {problem.row for problem in wrong}
     return [one for one in rows if one.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
 
@@ -276,20 +289,16 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
 def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
     column, context, kind = str(detail["loc"][1]), detail.get("ctx", {}), detail["type"]
     if kind == "string_pattern_mismatch":
-        return _placed(origin, column, NO_TAG.format(detail["input"]), tag_hint(detail["input"]))
+        return origin.problem(NO_TAG.format(detail["input"]), column, tag_hint(detail["input"]))
     if kind == "string_too_short" and column in UNKNOWN_DEFAULTS:
         hint = "Fill it in, or put a card.yaml beside the file."
-        return _placed(origin, column, "is empty, and no card says it.", hint)
+        return origin.problem("is empty, and no card says it.", column, hint)
     if kind in ("missing", "string_too_short", "too_short"):
         usual = "Separate several texts with ';'." if kind == "too_short" else "Every row needs one."
-        return _placed(origin, column, "is empty.", model.remedies.get(column, usual))
+        return origin.problem("is empty.", column, model.remedies.get(column, usual))
     if kind == "string_type":
-        return _placed(origin, column, "is a list, but one text is needed.")
-    return _placed(origin, column, str(context.get("message") or f"{detail['msg']}."), context.get("hint"))
-
-
-def _placed(origin: Origin, column: str, message: str, hint: str | None = None) -> DataError:
-    return DataError(message, path=origin.path, row=origin.row, column=column, hint=hint)
+        return origin.problem("is a list, but one text is needed.", column)
+    return origin.problem(str(context.get("message") or f"{detail['msg']}."), column, context.get("hint"))
 
 
 def column_problems(table: Table, model: type[Row], what: str) -> list[DataError]:
