@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -185,7 +186,20 @@ def freeze(
     note(f"Now: kapwa suite add {made.folder} --name {name}")
 
 
+@dataclass(kw_only=True)
+class Drawing:
+    """What is drawn for people to judge, besides its source: keywords of :func:`kapwa.studio.ratings.drawing.draw`."""
+
+    sample: Annotated[
+        int | None, option("N", "How many to draw \\[default: 60; for the baseline all].", min=1, max=100_000)
+    ] = None
+    seed: Annotated[int, option("N", "Seed of the draw; recorded.", min=0, max=2**62)] = 1
+    raters: Annotated[int, option("N", "How many people judge each.", min=1, max=1000)] = 3
+    variant: opt.Variant = None
+
+
 @app.command("tasks")
+@opt.grouped
 def tasks(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     source: Annotated[
@@ -194,12 +208,8 @@ def tasks(
     ] = None,
     kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")] = "criteria",
     second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
-    sample: Annotated[
-        int | None, option("N", "How many to draw \\[default: 60; for the baseline all].", min=1, max=100_000)
-    ] = None,
-    seed: Annotated[int, option("N", "Seed of the draw; recorded.", min=0, max=2**62)] = 1,
-    raters: Annotated[int, option("N", "How many people judge each.", min=1, max=1000)] = 3,
-    variant: opt.Variant = None,
+    *,
+    drawing: Drawing,
     where: opt.Where = None,
     home: Home = HOME,
     database: Database = None,
@@ -214,13 +224,13 @@ def tasks(
     from kapwa.studio.ratings.drawing import draw, naming
 
     project = commands.find_project(name)
-    where_ = opt.parse_where(where)
+    drawing.sample = drawing.sample or 0
     sources = [path for path in (source, second) if path is not None]
-    made = draw(project, kind, *sources, sample=sample or 0, seed=seed, raters=raters, variant=variant, where=where_)
+    made = draw(project, kind, *sources, where=opt.parse_where(where), **vars(drawing))
     people = "person" if made.raters == 1 else "people"
     note(f"Draw {made.number}: {made.sample} for {made.raters} {people} each, seed {made.seed}.")
-    if told := naming(made):
-        note(f"{told} of them name the model that wrote them, so raters can tell.")
+    if n_naming := naming(made):
+        note(f"{n_naming} of them name the model that wrote them, so raters can tell.")
     note(f"They are under Work for: kapwa studio invite {name} --role {VALIDATOR if kind == 'baseline' else RATER}")
 
 

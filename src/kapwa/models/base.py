@@ -81,21 +81,13 @@ class ModelSettings(TypedDict, total=False):
     extra: Mapping[str, Any]
 
 
-class Responses(Protocol):
+class Responses(Iterator[Response], Protocol):
     """The responses to a batch, one after another; a generator is such an iterator.
 
     ``close`` cancels what is still open. After it, the iterator may yield the response that was taken last once more,
     then those that had come and were not taken, and then ends: after Ctrl-C these are kept. A generator yields nothing
     after ``close``.
     """
-
-    def __iter__(self) -> Iterator[Response]:
-        """Return the iterator itself."""
-        ...
-
-    def __next__(self) -> Response:
-        """Return the next response."""
-        ...
 
     def close(self) -> None:
         """Cancel what is open; harmless when repeated."""

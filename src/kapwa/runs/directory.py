@@ -28,7 +28,6 @@ from kapwa.runs.manifest import signature
 from kapwa.runs.schema import (
     CEILINGS,
     FORMAT,
-    LATER_COLUMNS,
     NAME,
     OF_ITEMS,
     RUN_TABLES,
@@ -185,10 +184,8 @@ class Run:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
         if name not in self._read:
             columns = TABLES[name].columns if name in TABLES else {}
-            types = {**OF_ITEMS, **columns}
             hint = f"{_AGAIN} Nothing is asked twice."
-            needed = [column for column in columns if column not in LATER_COLUMNS]
-            self._read[name] = read_table(self.path / f"{name}.parquet", needed, types, hint)
+            self._read[name] = read_table(self.path / f"{name}.parquet", list(columns), {**OF_ITEMS, **columns}, hint)
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             if self._connection.execute(query).fetchone()[0]:
                 raise self.damaged("its tables are not those of Kapwa")
             named = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-            self.identity = str(named[0]) if named and named[0] != "unnamed" else ""
+            self.identity = str(named[0]) if named else ""
             if mode == "read":
                 return
             if identity is not None:
