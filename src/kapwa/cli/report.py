@@ -122,12 +122,12 @@ def compare(
         write_text(csv, csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
     if json:
-        told: dict[str, Any] = {
+        runs: dict[str, Any] = {
             name: {"path": str(run.path), "label": run.label, "signature": run.manifest["signature"]}
             for name, run in (("a", first), ("b", second))
         }
         differ = [{"name": name, "a": a, "b": b} for name, a, b in differing(first.manifest, second.manifest)]
-        show_json({**told, "differ": differ, "comparisons": frame.to_dicts()})
+        show_json({**runs, "differ": differ, "comparisons": frame.to_dicts()})
     else:
         show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]))
