@@ -1,7 +1,6 @@
 """The command line as a user meets it: real commands, good and bad input, what is printed and what is left behind."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,18 +15,6 @@ from kapwa.tables_io import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Run:
-    """Run ``kapwa`` with arguments in an empty folder."""
-
-    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", **variables}
-        command = [str(Path(sys.executable).with_name("kapwa")), *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-    return run
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kapwa
+import warm
 from kapwa.errors import DataError, KapwaError
 from kapwa.report.run_list import list_runs
 from kapwa.runs.directory import Run
@@ -28,11 +27,7 @@ from kapwa.tables_io import read_parts
 
 def command(folder: Path, *words: str) -> str:
     """Run a command that must be refused; return its message."""
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
-    arguments = [sys.executable, "-m", "kapwa", *words]
-    done = subprocess.run(
-        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = warm.kapwa(*words, cwd=folder)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "error: " in done.stderr

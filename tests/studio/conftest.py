@@ -66,14 +66,28 @@ def acts_are_logged(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(security, "_answer", watched)
 
 
+def empty_the_server() -> None:
+    """Delete every row and count anew; ten times faster than Django's flush, which truncates tables that are empty."""
+    from django.db import connection
+
+    kept = {"django_migrations", "django_content_type", "auth_permission"}
+    with connection.cursor() as cursor:
+        tables = sorted({*connection.introspection.table_names(cursor)} - kept)
+        cursor.execute(" UNION ALL ".join(f"(SELECT '{table}' FROM {table} LIMIT 1)" for table in tables))
+        deletions = [f"DELETE FROM {table}" for (table,) in cursor.fetchall()]
+        unchecked = "SET session_replication_role = replica"  # keys between tables, all of which end up empty
+        restart = "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S'"
+        checked = "SET session_replication_role = DEFAULT"
+        cursor.execute("; ".join([unchecked, *deletions, restart, checked]))
+
+
 @pytest.fixture
 def studio(empty_database: Path, tmp_path: Path, acts_are_logged: None) -> Iterator[Path]:
     """A database of the test's own; returns its file."""
-    from django.core.management import call_command
     from django.db import connection
 
     if POSTGRESQL:
-        call_command("flush", interactive=False, verbosity=0)
+        empty_the_server()
         yield tmp_path
         return
     own = tmp_path / "studio.sqlite"
