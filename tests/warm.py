@@ -34,7 +34,27 @@ with socket.socket(socket.AF_UNIX) as asks:
 """
 SETTINGS = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 # None that starts a thread, which a fork would lose: no polars.
-LIBRARIES = ("scipy.stats", "transformers", "torch", "tqdm", "django.core.management", "django.db.models")
+LIBRARIES = (
+    *(
+        "scipy.stats",
+        "transformers",
+        "torch",
+        "tqdm",
+        "pydantic",
+        "rapidfuzz",
+        "sqlite3",
+        "statistics",
+        "polib",
+        "segno",
+    ),
+    *(
+        "django.core.management.commands.migrate",
+        "django.core.handlers.wsgi",
+        "django.db.models",
+        "django.forms.models",
+    ),
+    *("django.template.defaulttags", "django.template.loader_tags", "django.contrib.auth.hashers", "django.test"),
+)
 
 
 def kapwa(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
