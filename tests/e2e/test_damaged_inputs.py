@@ -64,6 +64,9 @@ def spoiled(run: Path, table: str, column: str) -> None:
     frame.with_columns(values.alias(column)).write_parquet(file)
 
 
+GONE = object()  # a field that is not there
+
+
 def problem(act: Callable[[], object]) -> KapwaError | None:
     """The error that a user is told; any other error is a traceback."""
     try:
@@ -126,7 +129,11 @@ def test_one_damaged_run_does_not_hide_the_others(run: Path, tmp_path: Path) -> 
         *(("options.max_new_tokens", value) for value in ([], {}, "x", 2.5)),
         *(("options.temperature", value) for value in ([], "x")),
         *(("headline", value) for value in ([[]], {}, 3)),
-        ("metrics", {}),
+        *(("metrics", value) for value in ({}, {"a": 1})),
+        *((place, GONE) for place in ("model", "counts", "tables", "signature", "data", "metrics")),
+        *(("format", value) for value in (1e999, "1e9")),
+        *(("counts", {}), ("data", {}), ("versions", {"a": [1]}), ("headline", [1]), ("tables", ["../../etc/x"])),
+        *(("seconds", "long"), ("sessions", []), ("imported", {})),
         *((place, "\ud83d") for place in ("kapwa", "task", "data.name", "model.id", "label")),
     ],
 )
@@ -140,6 +147,8 @@ def test_a_manifest_that_readers_cannot_rely_on_is_refused(
     for part in above:
         inside = inside[part]
     inside[name] = value
+    if value is GONE:
+        del inside[name]
     (target / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
     error = problem(lambda: Run(target))
     assert error is not None
