@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 from typer.core import TyperGroup
 
+import warm
 from kapwa.cli.main import VERBS, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def environment() -> dict[str, str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(warm.programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
 
 
@@ -75,7 +76,7 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
         command = ["bash", "-euo", "pipefail", "-c", block.code]
         if block.kind == "python":
             python += block.code  # a reader's session remembers what stood above
-            command = [sys.executable, "-c", python]
+            command = [str(warm.programs() / "python"), "-c", python]
         own = environment() | {"KAPWA_CONFIG": str(tmp_path / ".config")}  # names that a page gives are its own
         done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{page_id(page)}:\n{block.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
