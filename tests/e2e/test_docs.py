@@ -1,4 +1,4 @@
-"""Every command and every Python block in the README and the docs is run, page by page, as a reader would.
+"""Every command and Python block in the README, CONTRIBUTING and the docs is run, page by page, as a reader would.
 
 A fenced ``bash`` or ``python`` block is run; the blocks of one page share a folder and run in order. A block that
 cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reason -->``; its Kapwa commands are
@@ -21,7 +21,7 @@ import warm
 from kapwa.cli.main import VERBS, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"(?:<!-- not run: (?P<why>[^>]+) -->\n\s*)?```(?P<kind>bash|python)\n(?P<code>.*?)```", re.DOTALL)
 
 GROUPS = {name for name in VERBS if isinstance(loaded(name), TyperGroup)}

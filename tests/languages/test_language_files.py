@@ -106,6 +106,11 @@ def test_every_file_that_ships_is_sound_and_its_examples_hold(path: Path) -> Non
     assert (path.parent == REPLIES) == (file.rules == "")
 
 
+def test_no_language_has_two_files() -> None:
+    """Only the one with rules would be read: move the words of replies into it, and delete the other."""
+    assert {path.name for path in DATA.glob("*.yaml")}.isdisjoint(path.name for path in REPLIES.glob("*.yaml"))
+
+
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_language_has_examples_and_they_name_no_other_quantity(path: Path) -> None:
     examples = read_file(path).examples
@@ -140,6 +145,7 @@ FAULTS = {
     "no number": ("    1: wintermonth", "    one: wintermonth", "is not a whole number", "  months:"),
     "a word of two numbers": ("        2: two", "        2: two, one", "stands at 1 and at 2", "  numbers:"),
     "a rule of numbers": ("        {tens}-{units}", "        {tens}-", "is not like", "  numbers:"),
+    "a sum without its number": ("        {tens}-{units}", "        {tens}-{units} = +", "is not like", "  numbers:"),
     "a letter of two signs": ("    s: ſ ß", "    s: ſ ss", "'ss' is more than one sign", "  letters:"),
     "a pair without its sign": ("    ph = f", "    ph: f", "has no '='", "  strings: |"),
     "a piece that is none": ("i {cannot} help", "i {can} help", "no piece is named 'can'", "replies:"),

@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 PAIR = " = "
 _PIECE = re.compile(r"\{([a-z_]+)\}")
-_COMBINED = re.compile(r"(?P<pattern>.+?)(?: = (?P<sign>[+x])(?P<number>[0-9]+))?")
+_COMBINED = re.compile(r"(?P<pattern>[^=]+?)(?: = (?P<sign>[+x])(?P<number>[0-9]+))?")
 _HOURS = re.compile(r"([0-9]+)-([0-9]+)")
 
 
@@ -194,7 +194,8 @@ class Words(Part):
 
     A rule of numbers makes further ones: '{units} belas = +10' adds ten to each of the group's words for 1 to 9,
     '= x10' multiplies, '{tens}{units}' adds up. In times {h} is the hour, {plus} are minutes after it, {minus} before
-    it; {n} is a number.
+    it; {n} is a number. 'behind' does not apply beside words of 'morning' and 'afternoon': in such a language put
+    the words for times of the day under 'parts'.
     """
 
     numbers: Numbers = Field(default={}, description="Groups of number words, and rules that combine the words of one.")
@@ -205,7 +206,7 @@ class Words(Part):
     night: WordSet = Field(default=frozenset(), description="Words for the hours from 18 to 6: 'night'.")
     parts: DayParts = Field(default={}, description="Other parts of the day, between two hours: '10-22: noon'.")
     hour: WordSet = Field(default=frozenset(), description="Words beside an hour: 'o'clock'.")
-    behind: int = Field(default=0, description="Hours by which the clock of ordinary speech is behind.")
+    behind: int = Field(default=0, description="Hours by which the clock of ordinary speech is behind; see 'parts'.")
     more: Pattern = Field(default="", description="Patterns with {n}, the number: 'more than {n}'.")
     less: Pattern = Field(default="", description="Patterns with {n}, the number: 'less than {n}'.")
     either: Pattern = Field(default="", description="'Or' between two numbers: 5 or 6.")

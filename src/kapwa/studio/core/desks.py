@@ -89,7 +89,11 @@ class Work(NamedTuple):
 
 
 class Desk(Protocol):
-    """A kind of work. One object a desk, put into :data:`DESKS` under its ``name`` by the module that defines it."""
+    """A kind of work. One object a desk, put into :data:`DESKS` under its ``name`` by the module that defines it.
+
+    That module is imported by the ``form.py`` of its form, or named in ``studio/apps.py``; ``kind`` is registered with
+    :func:`kapwa.studio.core.kinds.kind`. CONTRIBUTING.md has the steps.
+    """
 
     name: str
     kind: str  # of the event that is recorded
@@ -99,10 +103,13 @@ class Desk(Protocol):
         """Return what the interface calls the work, in its present language."""
 
     def offered(self, project: Project) -> bool:
-        """Whether the project has such work at all."""
+        """Whether the project has such work at all, by its form (``form_of``) or by what is in it, never by a name."""
 
     def draw(self, member: Membership, count: int) -> Work:
-        """Return up to ``count`` tasks that the member has not done, and lease them; the same ones while leased."""
+        """Return up to ``count`` tasks that the member has not done, and lease them; the same ones while leased.
+
+        ``assigning.assign`` chooses and leases; ``left`` counts the same with ``assigning.waiting``.
+        """
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a task as it was shown, also where its text has changed since; None where there never was one."""
