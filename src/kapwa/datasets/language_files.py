@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
 from pathlib import Path
 
@@ -29,6 +29,13 @@ _LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", 
 _PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
 _SPACED = {"function_words", "letters", "loose_letters"}  # parted by spaces
 _NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
+_NUMBER = ("{n}",)
+# What a pattern of quantities may hold in braces; where it is a number, it must.
+_MEANT: Mapping[tuple[str | int, ...], tuple[str, ...]] = {
+    ("quantities", "more"): _NUMBER,
+    ("quantities", "less"): _NUMBER,
+    ("quantities", "clock"): ("{h}", "{plus}", "{minus}"),
+}
 # The module re reads these patterns, in every language at once; only 'linker' is read by regex alone.
 _OF_REPLIES = {"replies", "pieces"}
 
@@ -67,6 +74,13 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
 
 def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     """Say what is wrong with a pattern, as the readers join it with others, and what to write instead."""
+    known = _MEANT.get(place, ())
+    named = () if place[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
+    if unknown := [name for name in named if name not in known]:
+        hint = f"Known there: {', '.join(known)}." if known else f"Write \\{unknown[0]} for a brace that is meant as such."
+        return f"holds {unknown[0]}, which stands for nothing there", hint
+    if known == _NUMBER and not named:
+        return "does not say where the number stands", "Write {n} for the number."
     pattern = "x|" + _NAMED.sub("1", line)
     modules = (re, regex) if place[0] in _OF_REPLIES and "linker" not in place else (regex,)
     try:
