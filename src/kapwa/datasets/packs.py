@@ -1,8 +1,8 @@
 """Find data by what a user names (a file, folder, sample pack, data set of the hub) and read packs: a card and tables.
 
->>> found = locate("sample:filipino", packs=PACKS)
->>> data = DataSet(found.name, found.path)
->>> situations = data.read(found.path / "situations.csv", Situation, data.read_card(found.path))
+>>> location = locate("sample:filipino", packs=PACKS)
+>>> data = DataSet(location.name, location.path)
+>>> situations = data.read(location.path / "situations.csv", Situation, data.read_card(location.path))
 >>> data.problems, data.source()
 """
 
@@ -149,7 +149,7 @@ def locate(
         return fetch(wanted, patterns)
     known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in samples), *([own_dataset] if own_dataset else [])]
     with contextlib.suppress(OSError, ValueError):
-        siblings = [str(one) for one in Path(text).parent.iterdir() if not one.name.startswith(".")]
+        siblings = [str(path) for path in Path(text).parent.iterdir() if not path.name.startswith(".")]
         known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # what else lies there is no help
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     others = " Another hub data set is written hub:OWNER/NAME." if own_dataset else ""
@@ -173,7 +173,7 @@ def choice_of_packs(data: str | Path, folder: Path, role: str) -> str:
     """Return a hint for ``folder``, named by ``data``, that has no table ``role``: which packs in it have one."""
     sign = ":" if str(data) == SAMPLE else "/"
     held = children(folder) if folder.is_dir() else []
-    packs = [f"{data}{sign}{one.name}" for one in held if table_files(one, role)]
+    packs = [f"{data}{sign}{pack.name}" for pack in held if table_files(pack, role)]
     return f"Name one of its packs: {', '.join(packs)}." if packs else f"A pack has a table such as {role}.csv."
 
 
@@ -196,9 +196,8 @@ class DataSet:
 
     def note_file(self, file: Path, name: str = "") -> None:
         """Keep a file's bytes for the digest, under its name within the data unless another is given."""
-        root = self.path
-        inside = root is not None and root.is_dir() and file.is_relative_to(root)
-        relative = file.relative_to(root).as_posix() if inside and root is not None else file.name
+        inside = self.path is not None and self.path in file.parents
+        relative = file.relative_to(self.path).as_posix() if self.path and inside else file.name
         with contextlib.suppress(OSError):  # a file that cannot be read is already among the problems
             self.files[name or relative] = file.read_bytes()
 
@@ -239,15 +238,15 @@ class DataSet:
         """Return the sound rows of a table as ``model``; see :func:`kapwa.datasets.rows.read_rows`."""
         if isinstance(table, Path):
             table = self.read_table(table)
-        found = read_rows(table, model, defaults, what=what, language_of=language_of)
-        self.problems += found.problems
-        self.oddities += found.oddities
-        return found.rows
+        rows, problems, oddities = read_rows(table, model, defaults, what=what, language_of=language_of)
+        self.problems += problems
+        self.oddities += oddities
+        return rows
 
     def source(self) -> DataSource:
         """Describe where the items came from; several packs give ``{"packs": [card, …]}``."""
         card = self.cards[0] if len(self.cards) == 1 else {"packs": self.cards} if self.cards else {}
-        illustrative = any(bool(one.get("illustrative")) for one in self.cards)
+        illustrative = any(bool(card.get("illustrative")) for card in self.cards)
         return DataSource(self.name, self.path, digest(self.files), card, illustrative)
 
     def findings(self, path: Path) -> Iterator[Finding]:
@@ -256,6 +255,5 @@ class DataSet:
         yield from self.oddities
         for folder in dict.fromkeys(table.path.parent for table in self.tables):
             if not self.cards and not (folder / CARD_NAME).exists():
-                text = "no card.yaml: licence, authors, consent and limits are not stated"
-                yield Finding("note", str(folder), text)
+                yield Finding("note", str(folder), "no card.yaml: licence, authors, consent and limits are not stated")
         yield from card_findings(self.cards, self.card_paths or [path])
