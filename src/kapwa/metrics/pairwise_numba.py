@@ -49,9 +49,9 @@ class _Emitter:
 
     def load(self, base: Any, index: Any) -> Any:
         pointer = self.builder.bitcast(self.builder.gep(base, [index]), _VECTOR.as_pointer())
-        found = self.builder.load(pointer)
-        found.align = BITS // 8
-        return found
+        vector = self.builder.load(pointer)
+        vector.align = BITS // 8
+        return vector
 
     def store(self, value: Any, base: Any, index: Any) -> None:
         pointer = self.builder.bitcast(self.builder.gep(base, [index]), _VECTOR.as_pointer())
