@@ -109,10 +109,9 @@ def analyze(
 def _check_engine(engine: Ray) -> None:
     """Refuse what an analysis has no use for: it copies no model, and every task takes one processor."""
     if engine != Ray(engine.address, start_timeout=engine.start_timeout):
-        raise UsageError(
-            "An analysis has no model, so it has no replicas to share processors or GPUs among.",
-            hint="Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time.",
-        )
+        message = "An analysis has no model, so it has no replicas to share processors or GPUs among."
+        hint = "Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time."
+        raise UsageError(message, hint=hint)
     from kapwa.parallel.ray_cluster import require_ray
 
     require_ray()
@@ -182,7 +181,5 @@ def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str,
                 table.write_parquet(temporary, compression="zstd")
         write_json(folder / NAME, facts)
     except OSError as error:
-        raise RunError(
-            f"{folder} cannot be written: {error.strerror or error}.",
-            hint="Free some space or choose another folder with --out; what was compared is kept.",
-        ) from error
+        hint = "Free some space or choose another folder with --out; what was compared is kept."
+        raise RunError(f"{folder} cannot be written: {error.strerror or error}.", hint=hint) from error

@@ -99,9 +99,8 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         raise UsageError(f"Question {min(both)!r} is to be kept and to be dropped.")
     choose = decided["choose"]
     if not isinstance(choose, Mapping) or not all(isinstance(one, str) for pair in choose.items() for one in pair):
-        raise UsageError(
-            f"choose is {choose!r}; it must lead from names to ISO codes.", hint='Such as {"Congolese": "COD"}.'
-        )
+        hint = 'Such as {"Congolese": "COD"}.'
+        raise UsageError(f"choose is {choose!r}; it must lead from names to ISO codes.", hint=hint)
     return Settings(**{**options, **decided, "choose": dict(choose)})
 
 
@@ -125,17 +124,13 @@ def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path], s
         table = read_values(path, country=settings.country_column)
         same = next((other for other in tables if other.name == table.name), None)
         if same is not None:
-            raise UsageError(
-                f"{same.path} and {table.path} would both be called {table.name!r}.",
-                hint="Give the files different names; tables and figures call them by these.",
-            )
+            hint = "Give the files different names; tables and figures call them by these."
+            raise UsageError(f"{same.path} and {table.path} would both be called {table.name!r}.", hint=hint)
         tables.append(table)
     named = tuple(dict.fromkeys(str(control) for control in controls))
     if named and not tables:
-        raise UsageError(
-            "A control holds something fixed while texts are held against values; no values are named.",
-            hint="Add --values FILE.",
-        )
+        message = "A control holds something fixed while texts are held against values; no values are named."
+        raise UsageError(message, hint="Add --values FILE.")
     files = {table.name: table.path for table in tables} | {name: Path(name) for name in named}
     digests = {name: digest({"": path.read_bytes()}) for name, path in files.items() if path.is_file()}
     return Surveys(tuple(tables), named, settings, digests)

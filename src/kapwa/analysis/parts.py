@@ -95,10 +95,8 @@ def write_part(path: Path, part: Part | bytes) -> None:
         with replacing(path) as temporary:
             temporary.write_bytes(part if isinstance(part, bytes) else packed(part))
     except OSError as error:
-        raise RunError(
-            f"{path.parent} cannot be written: {error.strerror or error}.",
-            hint="Free some space or choose another folder with --out; what is done is kept.",
-        ) from error
+        hint = "Free some space or choose another folder with --out; what is done is kept."
+        raise RunError(f"{path.parent} cannot be written: {error.strerror or error}.", hint=hint) from error
 
 
 def read_part(path: Path, sent: bytes | None = None) -> Part | None:

@@ -153,10 +153,8 @@ class Work:
         compute_again(self._prepared[damaged.job.corpus], damaged.paths)
         result = topic_tables(self._topics[damaged.job.corpus, damaged.job.topic])
         if isinstance(result, Damaged):
-            raise RunError(
-                f"{result.paths[0]} cannot be read although it was just written.",
-                hint="Check the disk, or choose another folder with --out.",
-            )
+            hint = "Check the disk, or choose another folder with --out."
+            raise RunError(f"{result.paths[0]} cannot be read although it was just written.", hint=hint)
         return result
 
 

@@ -87,6 +87,5 @@ def refuse_repeats(entries: Iterable[tuple[Hashable, Cell, str]]) -> None:
     for key, cell, what in entries:
         earlier = first.setdefault(key, cell)
         if earlier is not cell:
-            raise cell.error(
-                f"{what} a second time (first in {earlier.path.name}, row {earlier.row}).", "Keep one of the two rows."
-            )
+            message = f"{what} a second time (first in {earlier.path.name}, row {earlier.row})."
+            raise cell.error(message, "Keep one of the two rows.")

@@ -233,9 +233,8 @@ def _keyed(named: Cell, form_id: Cell, form: str, keys: _Keys) -> _Response:
     """Return the response of a code on a form, or on the only form that has the code where the row names none."""
     forms = sorted({known for known, _ in keys})
     if form and form not in forms:
-        raise form_id.error(
-            f"the form {form_id.text!r} is not one of the key's.", f"The key is for {', '.join(forms)}."
-        )
+        message = f"the form {form_id.text!r} is not one of the key's."
+        raise form_id.error(message, f"The key is for {', '.join(forms)}.")
     asked = [form] if form else forms
     candidates = [one for one in asked if (one, named.text) in keys]
     if not candidates:

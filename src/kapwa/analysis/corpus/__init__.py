@@ -264,10 +264,9 @@ class Index:
             for path in self._folder.glob("part-*.parquet"):
                 path.unlink()
         except OSError as error:
-            raise RunError(
-                f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}.",
-                hint="They need as much free space as they have; name another folder in the variable TMPDIR.",
-            ) from error
+            message = f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}."
+            hint = "They need as much free space as they have; name another folder in the variable TMPDIR."
+            raise RunError(message, hint=hint) from error
 
     def _gather(self, task: str | None) -> None:
         """Read all sources and write their answers as they come, each with the number of its concept."""

@@ -53,12 +53,9 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
             continue
         first = max(places.values()) + 1
         if len(cells) <= first:
-            raise DataError(
-                f"has {len(cells)} columns; the released layout has {first} before the first answer.",
-                path=path,
-                row=number,
-                hint="Was the line cut off, or do line breaks of an answer stand in the file?",
-            )
+            message = f"has {len(cells)} columns; the released layout has {first} before the first answer."
+            hint = "Was the line cut off, or do line breaks of an answer stand in the file?"
+            raise DataError(message, path=path, row=number, hint=hint)
         words = {name: cells[at].strip() for name, at in places.items()}
         for column in ("topic", "concept", "identity"):
             if not words[column]:

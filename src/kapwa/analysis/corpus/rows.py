@@ -185,9 +185,8 @@ def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, dict[str, Any
             raise DataError("is missing.", path=path, row=number, column="text", hint=hint)
         if not late.isdisjoint(record):
             name = next(name for name in record if name in late)
-            raise DataError(
-                "is not in the first row.", path=path, row=number, column=name, hint="Write it in every row."
-            )
+            hint = "Write it in every row."
+            raise DataError("is not in the first row.", path=path, row=number, column=name, hint=hint)
         yield (number, *map(record.get, columns.used))
 
 
@@ -220,11 +219,8 @@ def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
                 yield _checked(batch.cast(pl.String).with_columns(numbers), path, columns, options)
                 row += batch.height
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(
-            f"cannot be read as Parquet ({type(error).__name__}).",
-            path=path,
-            hint="The file is cut off, damaged, or of another format; write it anew.",
-        ) from None
+        hint = "The file is cut off, damaged, or of another format; write it anew."
+        raise DataError(f"cannot be read as Parquet ({type(error).__name__}).", path=path, hint=hint) from None
 
 
 # -- columns --------------------------------------------------------------------------------------------
@@ -270,12 +266,9 @@ def _find_columns(names: Sequence[str], path: Path, options: Options) -> Columns
     if not candidates and not by_id:
         raise missing(options.attribute or "nationality")
     if len(candidates) > 1 and not by_id:
-        raise DataError(
-            f"has several columns that may be the attribute: {', '.join(candidates)}.",
-            path=path,
-            row=row,
-            hint=f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}.",
-        )
+        message = f"has several columns that may be the attribute: {', '.join(candidates)}."
+        hint = f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}."
+        raise DataError(message, path=path, row=row, hint=hint)
     identity = candidates[0] if len(candidates) == 1 else None
     # A line of JSON may have a key "error" that the first one lacks.
     known = (*names, "error") if path.suffix.lower() in JSON_LINES else names

@@ -113,10 +113,8 @@ def cultural_distance(
     matches = match_identities(table, identities, attribute=attribute, choose=choose)
     found = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
     if len(found) < 2:
-        raise UsageError(
-            f"{table.path} has values for {len(found)} of the {len(identities)} identities; distances need two.",
-            hint="See which names match with: kapwa values check FILE --identities FILE",
-        )
+        message = f"{table.path} has values for {len(found)} of the {len(identities)} identities; distances need two."
+        raise UsageError(message, hint="See which names match with: kapwa values check FILE --identities FILE")
     dropped = {name: why for name, why in nominal_columns(table).items() if name not in keep}
     dropped |= dict.fromkeys(drop, "left out as asked")
     standard, flat = _standardised(table, [match.rows for match in found], dropped)
