@@ -25,29 +25,46 @@ Schema = Mapping[str, pl.DataType]
 
 # A column's name has one type in every table; what stands in neither list is text.
 _REAL: Final = frozenset(
-    (
-        *("temperature", "samples", "mean_tokens", "within", "across", "within_low", "within_high", "across_low"),
-        *(
-            "across_high",
-            "permanova_f",
-            "permanova_r2",
-            "permanova_p",
-            "permdisp_f",
-            "permdisp_p",
-            "estimate",
-            "low",
-            "high",
-            "statistic",
-        ),
-        *("df1", "df2", "p", "p_adjusted", "tau", "significant", "floor_low", "floor_high", "tau_pooled"),
-        *("wed", "bleu", "score", "z", "expected", "p_smooth", "countries_low", "countries_high"),
-    )
+    [
+        "temperature",
+        "samples",
+        "mean_tokens",
+        "within",
+        "across",
+        "within_low",
+        "within_high",
+        "across_low",
+        "across_high",
+        "permanova_f",
+        "permanova_r2",
+        "permanova_p",
+        "permdisp_f",
+        "permdisp_p",
+        "estimate",
+        "low",
+        "high",
+        "statistic",
+        "df1",
+        "df2",
+        "p",
+        "p_adjusted",
+        "tau",
+        "significant",
+        "floor_low",
+        "floor_high",
+        "tau_pooled",
+        "wed",
+        "bleu",
+        "score",
+        "z",
+        "expected",
+        "p_smooth",
+        "countries_low",
+        "countries_high",
+    ]
 )
 _WHOLE: Final = frozenset(
-    (
-        *("concepts", "identities", "texts", "tokens", "empty", "anchors", "countries", "n", "rank", "count", "df"),
-        *("sample", "questions_known"),
-    )
+    "concepts identities texts tokens empty anchors countries n rank count df sample questions_known".split()  # noqa: SIM905
 )
 
 # A corpus is known by its label (corpus) and its task together. NaN is never written: what cannot be told is null.
@@ -58,8 +75,7 @@ _COLUMNS: Final = {
     # are null where every two texts were compared: 95 % of what a variance estimated from drawn pairs may be.
     "variance": (
         "corpus task topic concept estimator within across permanova_f permanova_r2 permanova_p permdisp_f permdisp_p "
-        "identities texts "
-        "within_low within_high across_low across_high"
+        "identities texts within_low within_high across_low across_high"
     ),
     # One row a topic (or "all") and test. "paired": mean across − within, Student's t; "permanova": mean R², Fisher's
     # −2 Σ ln p with df1 = 2 × concepts; "permdisp": no estimate, the same of spreads; "anova_reference": mean

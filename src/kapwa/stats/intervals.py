@@ -302,7 +302,28 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     # Of means of several right/wrong answers, the expected share on which single answers differ.
     size = np.where(flags, np.abs(differences), np.where(np.isnan(differences), np.nan, differences != 0))
     differing = cluster_sums(size, codes).mean
-    mde = [
+    numbers = {
+        **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
+        **{"boot_low": boot_low, "boot_high": boot_high},
+        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
+        "mde": _detectable(sums, se, differing, flags, mid_p=mid_p),
+        **{"differing": differing, "p_equal": p_equal},
+    }
+    kinds = np.select(
+        [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
+    )
+    methods = [
+        f"{kind}, sign-flip {way}" if count else "no-data"
+        for kind, way, count in zip(kinds, ways, sums.clusters, strict=True)
+    ]
+    return [Comparison(**row) for row in _rows(numbers, sums, methods)]
+
+
+def _detectable(
+    sums: ClusterSums, se: FloatArray, differing: FloatArray, flags: NDArray[np.bool_], *, mid_p: bool
+) -> FloatArray:
+    """Return the smallest difference of each column that the paired test finds four times in five."""
+    differences = [
         detectable_difference(
             n=int(sums.n[k]),
             clusters=int(sums.clusters[k]),
@@ -314,21 +335,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         )
         for k in range(len(flags))
     ]
-    numbers = {
-        **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
-        **{"boot_low": boot_low, "boot_high": boot_high},
-        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
-        "mde": np.asarray(mde),
-        **{"differing": differing, "p_equal": p_equal},
-    }
-    kinds = np.select(
-        [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
-    )
-    methods = [
-        f"{kind}, sign-flip {way}" if count else "no-data"
-        for kind, way, count in zip(kinds, ways, sums.clusters, strict=True)
-    ]
-    return [Comparison(**row) for row in _rows(numbers, sums, methods)]
+    return np.asarray(differences)
 
 
 def paired_values(

@@ -168,12 +168,12 @@ def _text_tables(path: Path, options: Options, rows: Iterator[tuple[int, dict[st
             frame = pl.DataFrame(cells, schema=schema)
         except UnicodeEncodeError:
             # Lone surrogates, which no UTF-8 can hold, become U+FFFD, as in a journal.
-            clean = {
-                name: [one and one.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for one in column]
-                for name, column in cells.items()
-            }
-            frame = pl.DataFrame(clean, schema=schema)
+            frame = pl.DataFrame({name: [*map(_whole_text, column)] for name, column in cells.items()}, schema=schema)
         yield _checked(frame.with_columns(row=pl.Series(numbers)), path, columns, options)
+
+
+def _whole_text(text: str | None) -> str | None:
+    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
@@ -293,12 +293,12 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options
         parts = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
         frame = frame.with_columns(parts.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
     checks = list(_checks(frame, columns, words))
-    found = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
-    for (wrong, column, message, hint), refused in zip(checks, found, strict=True):
+    any_wrong = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
+    for (wrong, column, message, hint), refused in zip(checks, any_wrong, strict=True):
         if refused:
             row, value = frame.filter(wrong).select("row", column).row(0)
-            said = message if isinstance(message, str) else message(value)
-            raise DataError(said, path=path, row=row, column=column, hint=hint)
+            text = message if isinstance(message, str) else message(value)
+            raise DataError(text, path=path, row=row, column=column, hint=hint)
 
     def named(name: str, default: str) -> pl.Expr:
         cell = pl.when(pl.col(name) != "").then(name) if name in columns.others else pl.lit(None)
@@ -355,8 +355,8 @@ def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iter
         try:
             check_language(language or "en")
         except UsageError as error:
-            said, hint = error.message, f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
-            yield pl.col("language") == language, "language", said, hint
+            hint = f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
+            yield pl.col("language") == language, "language", error.message, hint
     yield (
         ~_failed(columns) & (pl.col("text").str.len_chars() > MAX_CELL),
         "text",

@@ -122,11 +122,11 @@ def cultural_distance(
     distance, known = _distances(standard, least, mean=True), np.isfinite(standard).sum(axis=1)
     countries = tuple(match.place.country if match.place else match.identity for match in found)
     used, notes = standard.shape[1], list(matches.notes)
-    alone = np.flatnonzero(np.isfinite(distance).sum(axis=1) == 1)
+    unconnected = np.flatnonzero(np.isfinite(distance).sum(axis=1) == 1)
     if not used:
         notes.append("no question is left to compare")
-    elif alone.size:
-        shown = ", ".join(f"{countries[i]} ({known[i]} of {used})" for i in alone)
+    elif unconnected.size:
+        shown = ", ".join(f"{countries[i]} ({known[i]} of {used})" for i in unconnected)
         notes.append(f"too few questions shared with any other for a distance: {shown}")
     if matches.missing:
         shown = ", ".join(matches.missing[:12]) + (", …" if len(matches.missing) > 12 else "")
@@ -287,7 +287,7 @@ def nominal_columns(table: ValuesTable) -> dict[str, str]:
     spans = np.array(
         [np.ptp(values[k]) if k.any() else np.nan for values, k in zip(table.matrix.T, known.T, strict=True)]
     )
-    found: dict[str, str] = {}
+    nominal: dict[str, str] = {}
     for j, name in enumerate(table.questions):
         values = table.matrix[:, j]
         reasons = (
@@ -297,8 +297,8 @@ def nominal_columns(table: ValuesTable) -> dict[str, str]:
             _beyond_scales(values, spans[j], np.delete(spans, j)),
         )
         if any(reasons):
-            found[name] = "; ".join(filter(None, reasons))
-    return found
+            nominal[name] = "; ".join(filter(None, reasons))
+    return nominal
 
 
 def _country_code(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> str:
@@ -326,11 +326,8 @@ def problem_of(table: ValuesTable, *, keep: Collection[str] = (), drop: Collecti
     dropped, a code, or the same in all rows.
     """
     if len(table.questions) > 2 and 2 * sum(map(bool, map(resolve, table.questions))) >= len(table.questions):
-        return DataError(
-            "holds distances between countries, not values of them.",
-            path=table.path,
-            hint="Hold them fixed instead: --control FILE, together with a survey.",
-        )
+        hint = "Hold them fixed instead: --control FILE, together with a survey."
+        return DataError("holds distances between countries, not values of them.", path=table.path, hint=hint)
     left_out = {name: why for name, why in nominal_columns(table).items() if name not in keep}
     left_out |= dict.fromkeys(drop, "left out as asked")
     for name, column in zip(table.questions, table.matrix.T, strict=True):
@@ -344,8 +341,5 @@ def nothing_left(table: ValuesTable, left_out: Mapping[str, str]) -> DataError:
     """Return the error of a table of which every question is left out, each with why."""
     shown = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:_SHOWN])
     more = f"; and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
-    return DataError(
-        f"has no question that tells countries apart ({shown}{more}).",
-        path=table.path,
-        hint="It needs a column of numbers that differ. What is left out as a code, --keep COLUMN keeps.",
-    )
+    hint = "It needs a column of numbers that differ. What is left out as a code, --keep COLUMN keeps."
+    return DataError(f"has no question that tells countries apart ({shown}{more}).", path=table.path, hint=hint)
