@@ -24,48 +24,12 @@ _IN_DICT = ("corpora", "tests", "correlations", "notes")
 Schema = Mapping[str, pl.DataType]
 
 # A column's name has one type in every table; what stands in neither list is text.
-_REAL: Final = frozenset(
-    [
-        "temperature",
-        "samples",
-        "mean_tokens",
-        "within",
-        "across",
-        "within_low",
-        "within_high",
-        "across_low",
-        "across_high",
-        "permanova_f",
-        "permanova_r2",
-        "permanova_p",
-        "permdisp_f",
-        "permdisp_p",
-        "estimate",
-        "low",
-        "high",
-        "statistic",
-        "df1",
-        "df2",
-        "p",
-        "p_adjusted",
-        "tau",
-        "significant",
-        "floor_low",
-        "floor_high",
-        "tau_pooled",
-        "wed",
-        "bleu",
-        "score",
-        "z",
-        "expected",
-        "p_smooth",
-        "countries_low",
-        "countries_high",
-    ]
+_REAL: Final = (
+    "temperature samples mean_tokens within across within_low within_high across_low across_high permanova_f "
+    "permanova_r2 permanova_p permdisp_f permdisp_p estimate low high statistic df1 df2 p p_adjusted tau significant "
+    "floor_low floor_high tau_pooled wed bleu score z expected p_smooth countries_low countries_high"
 )
-_WHOLE: Final = frozenset(
-    "concepts identities texts tokens empty anchors countries n rank count df sample questions_known".split()  # noqa: SIM905
-)
+_WHOLE: Final = "concepts identities texts tokens empty anchors countries n rank count df sample questions_known"
 
 # A corpus is known by its label (corpus) and its task together. NaN is never written: what cannot be told is null.
 _COLUMNS: Final = {
@@ -115,7 +79,7 @@ _COLUMNS: Final = {
 }
 SCHEMAS: Final[Mapping[str, Schema]] = {
     table: {
-        name: pl.Float64() if name in _REAL else pl.Int64() if name in _WHOLE else pl.String()
+        name: pl.Float64() if name in _REAL.split() else pl.Int64() if name in _WHOLE.split() else pl.String()
         for name in columns.split()
     }
     for table, columns in _COLUMNS.items()

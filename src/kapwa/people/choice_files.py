@@ -216,8 +216,8 @@ def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choi
 
 
 def _shown(row: Row) -> dict[int, str]:
-    found = ((_OPTION.fullmatch(name), text) for name, text in row.cells.items())
-    return {int(match[1]): text for match, text in found if match and text.strip()}
+    options = ((_OPTION.fullmatch(name), text) for name, text in row.cells.items())
+    return {int(match[1]): text for match, text in options if match and text.strip()}
 
 
 def _order_on_sheet(row: Row, path: Path, item: Item) -> dict[int, int]:

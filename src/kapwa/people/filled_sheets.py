@@ -52,8 +52,8 @@ def answer_of(row: Row, path: Path, column: str) -> Cell:
 
 def remark_of(row: Row) -> str:
     """Return what a person wrote beside the answers of a row."""
-    said = (cell.strip() for name, cell in row.cells.items() if name.casefold() in REMARKS)
-    return "; ".join(filter(None, said))
+    remarks = (cell.strip() for name, cell in row.cells.items() if name.casefold() in REMARKS)
+    return "; ".join(filter(None, remarks))
 
 
 def read_filled(
@@ -70,9 +70,9 @@ def read_filled(
     notes: list[str] = []
     files = sheet_files(paths, kind)
     for path in files:
-        found = list(read_file(path))
-        if any(is_made(entry) for entry in found):
-            entries += found
+        in_file = list(read_file(path))
+        if any(is_made(entry) for entry in in_file):
+            entries += in_file
         else:
             notes.append(f"{path.name}: nobody has filled it in; passed over.")
     if not entries:

@@ -140,11 +140,13 @@ def write_error_forms(
         wrong = by_culture[culture]
         drawn = spread(wrong, per_country, seed)
         coded = _coded(drawn, seed)
-        own = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
-        files |= {f"{folder}/{name}": content for name, content in own.items()}
+        of_culture = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
+        files |= {f"{folder}/{name}": content for name, content in of_culture.items()}
         few = f"{culture} has only {len(wrong)} wrong answers; {per_country} were asked for."
         notes = (few,) if len(wrong) < per_country else ()
-        forms.append(written_forms(own, Path(out) / folder, "errors", items=len(drawn), people=people, notes=notes))
+        forms.append(
+            written_forms(of_culture, Path(out) / folder, "errors", items=len(drawn), people=people, notes=notes)
+        )
     write_files(files, Path(out))
     return forms
 
@@ -158,7 +160,7 @@ def model_answers(
         raise UsageError(f"The answers have no column {missing[0]!r}.", hint=nearest(missing[0], answers.columns))
     known = {(item.id, item.variant): item for item in items}
     ids = {item.id for item in items}
-    found: dict[str, ModelAnswer] = {}
+    by_name: dict[str, ModelAnswer] = {}
     for item_id, variant, model, text in answers.select(ANSWER_COLUMNS).iter_rows():
         item = known.get((item_id, variant))
         if item is None and not (skip_other_variants and item_id in ids):
@@ -166,10 +168,10 @@ def model_answers(
         if item is None or text is None:
             continue
         answer = ModelAnswer(item, model, text)
-        if answer.name in found:
+        if answer.name in by_name:
             raise DataError(f"{model} answers {item_id!r} ({variant}) more than once.", hint="Keep one sample of each.")
-        found[answer.name] = answer
-    return list(found.values())
+        by_name[answer.name] = answer
+    return list(by_name.values())
 
 
 def _one_suite(items: Sequence[Item]) -> str:

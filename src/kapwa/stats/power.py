@@ -36,14 +36,14 @@ def most_losses(differing: IntArray, alpha: float, *, mid_p: bool = False) -> In
 
     # The normal approximation is off by one, and for the smallest levels by two.
     start = np.floor((differing - 1 + ndtri(alpha / 2) * np.sqrt(differing)) / 2)
-    found = np.full(differing.shape, -1.0)
+    most = np.full(differing.shape, -1.0)
     for losses in (start - 1, start, start + 1, start + 2):
         below = np.where(losses >= 1, bdtr(np.maximum(losses - 1, 0), differing, 0.5), 0.0)
         at = bdtr(np.maximum(losses, 0), differing, 0.5)
         p = below + at if mid_p else 2 * at
         allowed = (losses >= 0) & (2 * losses < differing) & (p <= alpha + 1e-12)
-        found = np.where(allowed, np.maximum(found, losses), found)
-    return found.astype(np.intp)
+        most = np.where(allowed, np.maximum(most, losses), most)
+    return most.astype(np.intp)
 
 
 @lru_cache(maxsize=256)

@@ -315,8 +315,8 @@ class Index:
         table = table.drop_nulls("text").sort("number", "identity", "sample", "source", "row")
         self._check_once(table)
         keys = pl.Series(["\0".join(key) for key, _ in self._by_number]).gather(table["number"])
-        said = table.select(pl.concat_str(keys, "identity", "sample", "text", separator="\0").cast(pl.Binary))
-        digests = pl.Series([hashlib.blake2b(one, digest_size=16).digest() for one in said.to_series()])
+        hashed = table.select(pl.concat_str(keys, "identity", "sample", "text", separator="\0").cast(pl.Binary))
+        digests = pl.Series([hashlib.blake2b(text, digest_size=16).digest() for text in hashed.to_series()])
         facts = table.group_by("number", maintain_order=True).agg(
             pl.col("identity").unique(maintain_order=True),
             texts=pl.len(),

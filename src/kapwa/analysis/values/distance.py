@@ -111,16 +111,16 @@ def cultural_distance(
         if name not in table.questions:
             raise UsageError(f"{table.path} has no question {name!r}.", hint=nearest(name, table.questions))
     matches = match_identities(table, identities, attribute=attribute, choose=choose)
-    found = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
-    if len(found) < 2:
-        message = f"{table.path} has values for {len(found)} of the {len(identities)} identities; distances need two."
+    matched = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
+    if len(matched) < 2:
+        message = f"{table.path} has values for {len(matched)} of the {len(identities)} identities; distances need two."
         raise UsageError(message, hint="See which names match with: kapwa values check FILE --identities FILE")
     dropped = {name: why for name, why in nominal_columns(table).items() if name not in keep}
     dropped |= dict.fromkeys(drop, "left out as asked")
-    standard, flat = _standardised(table, [match.rows for match in found], dropped)
+    standard, flat = _standardised(table, [match.rows for match in matched], dropped)
     least = max(1, int(np.ceil(minimum_overlap * standard.shape[1] - 1e-9)))
     distance, known = _distances(standard, least, mean=True), np.isfinite(standard).sum(axis=1)
-    countries = tuple(match.place.country if match.place else match.identity for match in found)
+    countries = tuple(match.place.country if match.place else match.identity for match in matched)
     used, notes = standard.shape[1], list(matches.notes)
     unconnected = np.flatnonzero(np.isfinite(distance).sum(axis=1) == 1)
     if not used:
@@ -133,12 +133,12 @@ def cultural_distance(
         notes.append(f"no values for {len(matches.missing)} identities: {shown}")
     return CulturalDistance(
         name=table.name,
-        index=np.array([match.position for match in found], np.int64),
-        identities=tuple(match.identity for match in found),
+        index=np.array([match.position for match in matched], np.int64),
+        identities=tuple(match.identity for match in matched),
         countries=countries,
-        iso3=tuple(match.place.iso3 if match.place else "" for match in found),
+        iso3=tuple(match.place.iso3 if match.place else "" for match in matched),
         distance=distance,
-        distance_reference=_reference(table, found),
+        distance_reference=_reference(table, matched),
         questions_known=known,
         questions_used=used,
         dropped=dropped | flat,
@@ -215,12 +215,12 @@ def _checked(choose: Mapping[str, str], known: set[str], table: ValuesTable) -> 
     return chosen
 
 
-def _row_notes(table: ValuesTable, found: Sequence[Match], chosen: Mapping[str, Place | None]) -> Iterable[str]:
+def _row_notes(table: ValuesTable, matched: Sequence[Match], chosen: Mapping[str, Place | None]) -> Iterable[str]:
     for row in table.rows:
         if row.candidates and not any(label in chosen for label in row.labels):
             countries = " or ".join(place.country for place in row.candidates)
             yield f"row {row.number}: {row.country!r} may mean {countries}; left out"
-    for match in found:
+    for match in matched:
         if len(match.rows) > 1:
             numbers = ", ".join(str(table.rows[i].number) for i in match.rows[:6])
             more = ", …" if len(match.rows) > 6 else ""
@@ -255,10 +255,10 @@ def _standardised(
     return np.column_stack(columns) if columns else np.empty((len(values), 0)), flat
 
 
-def _reference(table: ValuesTable, found: Sequence[Match]) -> Floats:
+def _reference(table: ValuesTable, matched: Sequence[Match]) -> Floats:
     """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it stands twice."""
     by_demonym = {row.demonym: i for i, row in enumerate(table.rows)} if table.columns.demonym else None
-    rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in found]
+    rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in matched]
     nothing = np.full(len(table.questions), np.nan)
     return _distances(np.array([nothing if row is None else table.matrix[row] for row in rows]), 1, mean=False)
 

@@ -146,10 +146,10 @@ def _tallied(keys: Ints, size: int, weights: Ints | None = None) -> tuple[Ints, 
     """Return the different ``keys`` (each under ``size``), rising, and how often each comes, or their weights added."""
     if size <= _DENSE:
         table = np.bincount(keys, weights, size)
-        found = np.flatnonzero(table)
-        return found, table[found].astype(np.int64)
-    found, place = np.unique(keys, return_inverse=True)
-    return found, np.bincount(place.ravel(), weights, len(found)).astype(np.int64)
+        distinct = np.flatnonzero(table)
+        return distinct, table[distinct].astype(np.int64)
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(place.ravel(), weights, len(distinct)).astype(np.int64)
 
 
 class WordSums:
