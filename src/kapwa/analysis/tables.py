@@ -161,9 +161,8 @@ def identities_table(facts: CorpusFacts, sums: Sums) -> pl.DataFrame:
     """One row an identity."""
     within, across = sums.variances()
     places = [facts.places.get(identity) for identity in facts.identities]
-    named = {
-        part: [getattr(place, part) if place else None for place in places] for part in ("country", "iso2", "iso3")
-    }
+    names = ("country", "iso2", "iso3")
+    named = {name: [getattr(place, name) if place else None for place in places] for name in names}
     counts = {"tokens": sums.tokens, "empty": sums.empty}
     columns = {"identity": facts.identities, **named, "within": within, "across": across, **counts}
     return frame("identities", {**facts.name._asdict(), **columns})
@@ -300,9 +299,8 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
     for measure, likeness in (("bleu", sums.matrix(BLEU)[chosen]), ("wed", -sums.matrix(WED)[chosen])):
         for controls in fixed:
             matrices = [matrix for _, matrix in controls]
-            correlation = mantel(
-                likeness, -values.distance, matrices, permutations=permutations, seed=seed, draws=smooth
-            )
+            chance: dict[str, Any] = {"permutations": permutations, "seed": seed, "draws": smooth}
+            correlation = mantel(likeness, -values.distance, matrices, **chance)
             yield {
                 "measure": measure,
                 "method": "partial mantel" if controls else "mantel",

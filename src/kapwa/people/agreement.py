@@ -66,9 +66,8 @@ def agreement_rows(
             reason = "every answer is the same" if len(used) == 1 else "chance agreement is 1"
             note = f"undefined: {reason if estimate.units else 'no two raters judged the same thing'}"
         elif estimate.low is None:
-            note = (
-                f"no interval: {estimate.undefined:.0%} of resamples undefined" if estimate.undefined else "no interval"
-            )
+            why = f": {estimate.undefined:.0%} of resamples undefined" if estimate.undefined else ""
+            note = f"no interval{why}"
         rows.append({**{column: getattr(estimate, column) for column in SCHEMA if column != "note"}, "note": note})
     return rows
 
@@ -90,9 +89,7 @@ def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) 
             kept.append(cluster)
     observed = mean_estimates(agreed, kept, binary=True)[0]
     chance = float(np.mean(chances)) if chances else 0.0
-    kappas = [
-        None if agreement is None else (agreement - chance) / (1 - chance)
-        for agreement in (observed.value, observed.low, observed.high)
-    ]
+    shares = (observed.value, observed.low, observed.high)
+    kappas = [None if share is None else (share - chance) / (1 - chance) for share in shares]
     width = max((len(line) for line in table), default=0)
     return dict(zip(SCHEMA, ("guessing", *kappas, len(agreed), width, ""), strict=True))

@@ -77,16 +77,10 @@ class HumanBaseline:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; None where a number is undefined."""
         tables = {name: getattr(self, name).to_dicts() for name in ("people", "table", "agreement", "pairs", "remarks")}
+        about = {"variant": self.variant, "items": self.items, "items_of": self.items_of}
         figures = ("value", "low", "high", "se", "n", "clusters", "method")
         estimates = {of: {name: getattr(getattr(self, of), name) for name in figures} for of in ("mean", "majority")}
-        return {
-            "variant": self.variant,
-            "items": self.items,
-            "items_of": self.items_of,
-            **estimates,
-            **tables,
-            "notes": list(self.notes),
-        }
+        return {**about, **estimates, **tables, "notes": list(self.notes)}
 
 
 def human_baseline(

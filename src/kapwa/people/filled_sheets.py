@@ -70,9 +70,9 @@ def read_filled(
     notes: list[str] = []
     files = sheet_files(paths, kind)
     for path in files:
-        in_file = list(read_file(path))
-        if any(is_made(entry) for entry in in_file):
-            entries += in_file
+        sheet = list(read_file(path))
+        if any(is_made(entry) for entry in sheet):
+            entries += sheet
         else:
             notes.append(f"{path.name}: nobody has filled it in; passed over.")
     if not entries:

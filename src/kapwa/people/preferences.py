@@ -95,30 +95,19 @@ def preference_shares(preferences: Sequence[Preference]) -> pl.DataFrame:
     """
     known = [preference for preference in preferences if preference.preferred]
     decided = [preference for preference in known if preference.preferred in (FIRST, SECOND)]
-    sides = [("first", FIRST), ("second", SECOND)]
-    parts = [(place, [preference for preference in decided if preference.first_shown == side]) for place, side in sides]
-    rows = [
-        _share("prefer text 1", decided, [preference.preferred == FIRST for preference in decided]),
-        *(
-            _share(
-                f"prefer text 1 where it stood {place}", part, [preference.preferred == FIRST for preference in part]
-            )
-            for place, part in parts
-        ),
-        _share(
-            "prefer the text that stood first",
-            decided,
-            [preference.preferred == preference.first_shown for preference in decided],
-        ),
-        _share("see no difference", known, [preference.preferred == TIE for preference in known]),
-        _share("find both bad", known, [preference.preferred == BAD for preference in known]),
-    ]
+    rows = [_share("prefer text 1", decided, FIRST)]
+    for place, side in (("first", FIRST), ("second", SECOND)):
+        on_side = [preference for preference in decided if preference.first_shown == side]
+        rows.append(_share(f"prefer text 1 where it stood {place}", on_side, FIRST))
+    rows.append(_share("prefer the text that stood first", decided, None))
+    rows += [_share("see no difference", known, TIE), _share("find both bad", known, BAD)]
     return pl.DataFrame(rows, schema=_SHARES)
 
 
-def _share(name: str, preferences: Sequence[Preference], values: Sequence[bool]) -> dict[str, Any]:
-    (estimate,) = mean_estimates(
-        [float(value) for value in values], [preference.cluster for preference in preferences], binary=True
-    )
+def _share(name: str, preferences: Sequence[Preference], answer: str | None) -> dict[str, Any]:
+    """How many of ``preferences`` are ``answer``; None: the text that stood first."""
+    values = [preference.preferred == (answer or preference.first_shown) for preference in preferences]
+    clusters = [preference.cluster for preference in preferences]
+    (estimate,) = mean_estimates([float(value) for value in values], clusters, binary=True)
     cells = (name, sum(values), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters)
     return dict(zip(_SHARES, cells, strict=True))

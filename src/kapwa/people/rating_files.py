@@ -155,14 +155,17 @@ def suite_of(path: Path) -> Suite | None:
     """Return the suite most of whose criteria are columns of a sheet; None where no column is any suite's."""
     words = {name.casefold() for name in header_of(read_sheet(path))}
     suites: list[Suite] = [registry.load("suites", name) for name in sorted(registry.installed("suites"))]
-    columns_of = {
-        suite.name: sum(
-            not words.isdisjoint((criterion.code.casefold(), criterion.name.casefold())) for criterion in suite.criteria
-        )
-        for suite in suites
-    }
-    best = max(suites, key=lambda suite: columns_of[suite.name])
-    return best if columns_of[best.name] else None
+
+    def columns(suite: Suite) -> int:
+        return sum(not words.isdisjoint(_words(criterion)) for criterion in suite.criteria)
+
+    best = max(suites, key=columns)
+    return best if columns(best) else None
+
+
+def _words(criterion: Criterion) -> tuple[str, str]:
+    """What a criterion's column may be called, in small letters."""
+    return criterion.code.casefold(), criterion.name.casefold()
 
 
 def parse_answer(cell: str) -> bool | None:
@@ -194,8 +197,7 @@ def _read_file(path: Path, criteria: Sequence[Criterion], keys: _Keys | None) ->
 
 
 def _column_of(criterion: Criterion, header: Sequence[str], path: Path) -> str:
-    words = (criterion.code.casefold(), criterion.name.casefold())
-    columns = [name for name in header if name.casefold() in words]
+    columns = [name for name in header if name.casefold() in _words(criterion)]
     if not columns:
         hint = f"It answers: {criterion.question} {nearest(criterion.code, header)}"
         raise DataError(f"column {criterion.code!r} ({criterion.name}) is missing.", path=path, row=1, hint=hint)
@@ -238,9 +240,9 @@ def _keyed(named: Cell, form_id: Cell, form: str, keys: _Keys) -> _Response:
         message = f"the form {form_id.text!r} is not one of the key's."
         raise form_id.error(message, f"The key is for {', '.join(forms)}.")
     asked = [form] if form else forms
-    candidates = [form_id_known for form_id_known in asked if (form_id_known, named.text) in keys]
+    candidates = [known_form for known_form in asked if (known_form, named.text) in keys]
     if not candidates:
-        hint = nearest(named.text, {code for form_id_known, code in keys if form_id_known in asked})
+        hint = nearest(named.text, {code for known_form, code in keys if known_form in asked})
         raise named.error(f"the key does not know the response {named.text!r}.", hint)
     if len(candidates) > 1:
         raise _several(named.text, candidates, named)

@@ -140,13 +140,12 @@ def write_error_forms(
         wrong = by_culture[culture]
         drawn = spread(wrong, per_country, seed)
         coded = _coded(drawn, seed)
-        of_culture = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
-        files |= {f"{folder}/{name}": content for name, content in of_culture.items()}
+        sheets = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
+        files |= {f"{folder}/{name}": content for name, content in sheets.items()}
         few = f"{culture} has only {len(wrong)} wrong answers; {per_country} were asked for."
         notes = (few,) if len(wrong) < per_country else ()
-        forms.append(
-            written_forms(of_culture, Path(out) / folder, "errors", items=len(drawn), people=people, notes=notes)
-        )
+        place = Path(out) / folder
+        forms.append(written_forms(sheets, place, "errors", items=len(drawn), people=people, notes=notes))
     write_files(files, Path(out))
     return forms
 
@@ -253,18 +252,9 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
-RATINGS = Layout(
-    "ratings",
-    (Column("prompt", 44),),
-    Column("response", 80),
-    lambda item: [item.fields["prompt"]],
-)
-ERRORS = Layout(
-    "errors",
-    (Column("question", 40), Column("question_en", 32), Column("people_said", 32)),
-    Column("response", 50),
-    _question,
-)
+RATINGS = Layout("ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]])
+_ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said", 32))
+ERRORS = Layout("errors", _ASKED, Column("response", 50), _question)
 
 
 def _folder_names(cultures: Sequence[str]) -> dict[str, str]:

@@ -116,11 +116,11 @@ def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[dict[str, Any]]
         .agg(yes=pl.col("yes").sum(), answered=pl.col("yes").count())
     )
     rows = []
-    for (whose,), votes_of in votes.group_by(by, maintain_order=True):
-        judged = votes_of.filter(pl.col("answered") > 0)
+    for (whose,), part in votes.group_by(by, maintain_order=True):
+        judged = part.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
         (estimate,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
-        unrated = len(votes_of) - len(judged)
+        unrated = len(part) - len(judged)
         cells = (sum(verdicts), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters, unrated)
         rows.append({by: whose, **dict(zip(_SHARES, (code, *cells), strict=True))})
     return rows

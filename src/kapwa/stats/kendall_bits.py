@@ -92,7 +92,7 @@ def agreement(x: PairBits, y: PairBits) -> Agreement:
 
 
 def _shared(left: Words, other: Words | None, fast: Any) -> Counts:
-    """Count the bits that each row of ``one`` shares with each row of ``other``; None has every bit."""
+    """Count the bits that each row of ``left`` shares with each row of ``other``; None has every bit."""
     if other is None:
         return np.asarray(np.bitwise_count(left).sum(axis=2, dtype=np.int32)[:, :, None])
     counts = np.empty((*left.shape[:2], other.shape[1]), dtype=np.int32)

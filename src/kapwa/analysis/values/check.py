@@ -55,9 +55,8 @@ def check_values(
     """
     table, problems = scan_values(path, country=country)
     if table is None:
-        return ValuesCheck(
-            CheckReport("values", str(path), {}, [Finding.of(problem, Path(path)) for problem in problems]), ()
-        )
+        findings = [Finding.of(problem, Path(path)) for problem in problems]
+        return ValuesCheck(CheckReport("values", str(path), {}, findings), ())
     unusable = problem_of(table)
     findings = [Finding.of(problem, Path(path)) for problem in problems or filter(None, [unusable])]
     nominal = nominal_columns(table)

@@ -186,10 +186,8 @@ def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
     left = next(filter(None, places), frozenset())
     for more in places:
         left = left & more or left
-    part = next(
-        (part for label, candidates in zip(labels, places, strict=True) if not candidates and (part := part_of(label))),
-        None,
-    )
+    unknown = (label for label, candidates in zip(labels, places, strict=True) if not candidates)
+    part = next(filter(None, map(part_of, unknown)), None)
     if len(left) != 1:
         return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), part)
     others = [label for label, other in zip(labels, places, strict=True) if other and not left & other]

@@ -92,9 +92,8 @@ def log_odds_words(
     weight = prior * totals.sum() / np.count_nonzero(totals)
     share = weight * pooled[words] / totals.sum()
     elsewhere = pooled[words] - here
-    score = _log_odds(here, totals[rows], share, weight) - _log_odds(
-        elsewhere, totals.sum() - totals[rows], share, weight
-    )
+    score = _log_odds(here, totals[rows], share, weight)
+    score -= _log_odds(elsewhere, totals.sum() - totals[rows], share, weight)
     z = score / np.sqrt(1 / (here + share) + 1 / (elsewhere + share))
     above = z > 0
     return _table(counts, kept, entries[above], score[above], z[above], top, identities)
