@@ -94,10 +94,9 @@ def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -
     same = settings.brevity, settings.backend, settings.permutations, settings.seed
     chosen = ConceptSettings(corpus.language, *same, pairs=drawn)
     depends = depends_on(chosen)
-    paths = {
-        key: part_path(store, concept.digest, {**depends, "order": concept.order})
-        for key, concept in corpus.concepts.items()
-    }
+    paths = {}
+    for key, concept in corpus.concepts.items():
+        paths[key] = part_path(store, concept.digest, {**depends, "order": concept.order})
     matched = match(surveys, corpus)
     facts = CorpusFacts(
         name=Named(corpus.label, corpus.task),

@@ -236,6 +236,10 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
     return matched
 
 
+def _control_name(control: str) -> str:
+    return Path(control).stem if Path(control).is_file() else control
+
+
 def _values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequence[str]) -> ValuesOf:
     """Put the identities of ``distance`` in the order of the corpus, with the controls between their countries."""
     order = np.argsort(distance.index, kind="stable")
@@ -258,8 +262,5 @@ def _values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequenc
         distance=distance.distance[square],
         distance_reference=distance.distance_reference[square],
         order=np.argsort(np.argsort(first, kind="stable"), kind="stable"),
-        controls=tuple(
-            (Path(control).stem if Path(control).is_file() else control, control_matrix(control, iso3))
-            for control in controls
-        ),
+        controls=tuple((_control_name(control), control_matrix(control, iso3)) for control in controls),
     )

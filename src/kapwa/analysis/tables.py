@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 import numpy as np
@@ -324,11 +324,10 @@ def _central(draws: Reals) -> tuple[Reals, Reals]:
 
 def values_table(values: Sequence[tuple[ValuesOf, Sequence[int]]]) -> pl.DataFrame:
     """One row a values table and identity; each comes with how many questions its identities have answered."""
-    rows = [
-        (table_values.name, *row)
-        for table_values, known in values
-        for row in zip(table_values.identities, table_values.countries, table_values.iso3, map(int, known), strict=True)
-    ]
+    rows: list[tuple[Any, ...]] = []
+    for of, known in values:
+        names = repeat(of.name, len(of.identities))
+        rows += zip(names, of.identities, of.countries, of.iso3, map(int, known), strict=True)
     table = pl.DataFrame(rows, schema=dict(SCHEMAS["values"]), orient="row")
     return table.unique(["values", "identity"], keep="first").sort("values", "identity")
 
@@ -338,12 +337,11 @@ def values_table(values: Sequence[tuple[ValuesOf, Sequence[int]]]) -> pl.DataFra
 
 def words_table(facts: CorpusFacts, topic: str, counts: WordCounts) -> pl.DataFrame:
     """One row an identity, method and rank: the words that mark each identity's texts, by both methods."""
-    rows = pl.concat(
-        words(counts, facts.top, identities=facts.identities, language=facts.language).with_columns(
-            method=pl.lit(method)
-        )
-        for method, words in (("tfidf", tfidf_words), ("logodds", log_odds_words))
-    )
+    lists = []
+    for method, words in (("tfidf", tfidf_words), ("logodds", log_odds_words)):
+        listed = words(counts, facts.top, identities=facts.identities, language=facts.language)
+        lists.append(listed.with_columns(method=pl.lit(method)))
+    rows = pl.concat(lists)
     same = {**facts.name._asdict(), "topic": topic}
     return rows.with_columns(pl.lit(value).alias(column) for column, value in same.items()).select(*SCHEMAS["words"])
 

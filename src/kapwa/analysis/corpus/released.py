@@ -63,10 +63,8 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
         if max(map(len, cells)) > MAX_CELL:
             raise DataError(f"has a cell of over {MAX_CELL} characters.", path=path, row=number)
         place = (*_name(path, options, words["granularity"], words["template"]), words["topic"], words["concept"])
-        yield [
-            (*place, words["identity"], sample, text.replace("~| ", "\n") or None, number)
-            for sample, text in enumerate(cells[first:])
-        ]
+        texts = [text.replace("~| ", "\n") or None for text in cells[first:]]
+        yield [(*place, words["identity"], sample, text, number) for sample, text in enumerate(texts)]
 
 
 def _name(path: Path, options: Options, granularity: str, template: str) -> CorpusName:

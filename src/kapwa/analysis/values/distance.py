@@ -283,10 +283,8 @@ def nominal_columns(table: ValuesTable) -> dict[str, str]:
     is_wvs7 = sum(re.fullmatch(r"Q\d{1,3}", name) is not None for name in table.questions) >= 150
     codes = [row.place.numeric if row.place else "" for row in table.rows]
     numbers = np.array([float(code) if code else np.nan for code in codes])
-    known = ~np.isnan(table.matrix)
-    spans = np.array(
-        [np.ptp(values[k]) if k.any() else np.nan for values, k in zip(table.matrix.T, known.T, strict=True)]
-    )
+    answers = [column[~np.isnan(column)] for column in table.matrix.T]
+    spans = np.array([np.ptp(column) if column.size else np.nan for column in answers])
     nominal: dict[str, str] = {}
     for j, name in enumerate(table.questions):
         values = table.matrix[:, j]

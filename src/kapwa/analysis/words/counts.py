@@ -196,10 +196,8 @@ class WordSums:
         samples, strata = np.empty((0, self._n_groups), np.int64), np.empty((3, 0), np.int32)
         if self._strata:
             parts = [self._strata[number] for number in sorted(self._strata)]
-            samples, strata = (
-                np.concatenate([part[0] for part in parts]),
-                np.concatenate([part[1] for part in parts], 1),
-            )
+            samples = np.concatenate([part[0] for part in parts])
+            strata = np.concatenate([part[1] for part in parts], 1)
             sizes = [len(part[0]) for part in parts]
             strata[0] += np.repeat(np.cumsum(sizes) - sizes, [part[1].shape[1] for part in parts]).astype(np.int32)
             strata[1] = place[strata[1]]
