@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from kapwa.datasets.card import CARD_NAME, Card, card_findings
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
-from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_model, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_model, read_records
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 
@@ -70,9 +70,8 @@ def fetch(wanted: HubId, patterns: Sequence[str]) -> Location:
 
     shown = f"The dataset {wanted.repo!r}"
     try:
-        folder = snapshot_download(
-            wanted.repo, repo_type="dataset", revision=wanted.revision, allow_patterns=list(patterns)
-        )
+        which: dict[str, Any] = {"repo_type": "dataset", "revision": wanted.revision}
+        folder = snapshot_download(wanted.repo, **which, allow_patterns=list(patterns))
     except errors.RevisionNotFoundError:
         message, hint = f"{shown} has no revision {wanted.revision!r}.", "Leave out '@…' for the newest."
     except errors.GatedRepoError:
@@ -226,19 +225,11 @@ class DataSet:
         self.note_file(file, name)
         return table
 
-    def read(
-        self,
-        table: Path | Table,
-        model: type[RowT],
-        defaults: Defaults | None = None,
-        *,
-        what: str = "this form",
-        language_of: Callable[[Record], str] | None = None,
-    ) -> list[RowT]:
-        """Return the sound rows of a table as ``model``; see :func:`kapwa.datasets.rows.read_rows`."""
+    def read(self, table: Path | Table, model: type[RowT], defaults: Defaults | None = None, **how: Any) -> list[RowT]:
+        """Return the sound rows of a table as ``model``; ``how``: of :func:`kapwa.datasets.rows.read_rows`."""
         if isinstance(table, Path):
             table = self.read_table(table)
-        rows, problems, oddities = read_rows(table, model, defaults, what=what, language_of=language_of)
+        rows, problems, oddities = read_rows(table, model, defaults, **how)
         self.problems += problems
         self.oddities += oddities
         return rows

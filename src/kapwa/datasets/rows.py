@@ -197,10 +197,9 @@ def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding
 
 def _with_columns(table: Table, names: Mapping[str, str]) -> Table:
     """Return ``table`` with the columns in ``names`` alone, each under its new name."""
-    records = [
-        Record(row, {names[name]: cell for name, cell in cells.items() if name in names})
-        for row, cells in table.records
-    ]
+    records = []
+    for row, cells in table.records:
+        records.append(Record(row, {names[name]: cell for name, cell in cells.items() if name in names}))
     return table._replace(header=tuple(names[name] for name in table.header if name in names), records=records)
 
 
@@ -312,12 +311,8 @@ def _written_texts(
     table: Table, model: type[Row], usual: str, language_of: Callable[[Record], str] | None
 ) -> Iterator[WrittenText]:
     """Yield every text of a marked column with the language that it should be in."""
-    marked = [
-        (field.alias or name, mark)
-        for name, field in model.model_fields.items()
-        for mark in field.metadata
-        if isinstance(mark, WrittenIn)
-    ]
+    fields = [(field.alias or name, field.metadata) for name, field in model.model_fields.items()]
+    marked = [(name, mark) for name, marks in fields for mark in marks if isinstance(mark, WrittenIn)]
     # A column such as text_fil says its language itself.
     more = [name for name in table.header if re.fullmatch(model.more_columns, name)]
     marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
