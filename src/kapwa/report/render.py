@@ -32,7 +32,7 @@ def terminal_table(table: Table) -> RichTable:
 
 def markdown_table(table: Table) -> str:
     """Return a table in Markdown: its caption, cells with what stands small in brackets, and its note."""
-    marks = [":--" if not cell.number else "--:" for cell in (table.rows or [()])[0]]
+    marks = [":--" if not cell.number else "--:" for cell in (table.rows or [[]])[0]]
     rows = [table.head, marks, *([_in_line(cell) for cell in row] for row in table.rows)]
     lines = ["| " + " | ".join(plain(text).replace("|", "\\|") for text in row) + " |" for row in rows]
     return "\n".join([f"**{plain(table.caption)}**", "", *lines, "", plain(table.note)]).rstrip() + "\n"
@@ -40,7 +40,7 @@ def markdown_table(table: Table) -> str:
 
 def latex_table(table: Table) -> str:
     """Return a table in LaTeX, for the package booktabs, with its caption above and its note below."""
-    columns = "".join("r" if cell.number else "l" for cell in (table.rows or [()])[0])
+    columns = "".join("r" if cell.number else "l" for cell in (table.rows or [[]])[0])
     head, *rows = [
         " & ".join(map(_latex, row)) + r" \\"
         for row in [table.head, *([_in_line(cell) for cell in row] for row in table.rows)]
