@@ -97,7 +97,7 @@ def test_models_that_do_not_exist(spec: str, options: dict[str, Any], says: str,
 
 def test_a_backend_gets_the_name_and_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, ModelOptions]] = []
-    monkeypatch.setattr("kapwa.registry.available", lambda group: {"tiny": None})
+    monkeypatch.setattr("kapwa.registry.installed", lambda group: {"tiny": None})
     monkeypatch.setattr("kapwa.registry.load", lambda group, name: lambda *given: seen.append(given))
     kapwa.load_model("tiny:a:b/c", dtype="bfloat16", extra={"x": 1})
     kapwa.load_model("tiny")
