@@ -289,7 +289,7 @@ def test_intervals_are_cut_at_the_ends_of_the_range(values: Sequence[float], low
     ]
     described = describe(task, TinyModel(), items, seed=0)
     judged = Judged(score_frame(rows))
-    found = results(described, judged, items, task.floors(items), task.item_table(items)).estimates
+    found = results(described, judged, items, task.floors(items), task.item_table(items))["estimates"]
     whole = found.filter(pl.col("group") == "all")
     assert "least" not in found.columns
     assert whole["metric"].to_list() == list(task.metrics)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tiny_suite import TinyModel, TinyTask
 
-from kapwa.errors import RunError
+from kapwa.errors import RunError, UsageError
 from kapwa.records import Item, Request, Response, request_key
 from kapwa.runs import requests
 from kapwa.runs.manifest import describe, signature
@@ -35,9 +35,9 @@ def test_recorded_answers_belong_to_their_item() -> None:
     assert (found.total, found.distinct_total) == (7, 7)
 
 
-def test_no_requests_at_all() -> None:
-    empty = book(TinyTask(n=0))
-    assert (empty.total, empty.distinct_total, list(empty), list(empty.distinct())) == (0, 0, [], [])
+def test_no_items_are_an_error() -> None:
+    with pytest.raises(UsageError, match="has no items to ask about"):
+        book(TinyTask(n=0))
 
 
 @pytest.mark.parametrize(

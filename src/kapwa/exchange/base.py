@@ -18,12 +18,12 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.errors import DataError, KapwaError, UsageError
-from kapwa.files import digest, filling, jsonable, write_json
+from kapwa.files import digest, filling, jsonable
 from kapwa.loading import load_task
 from kapwa.records import Answer, Floor, Item
 from kapwa.runs.directory import Run, brief_model, results, slug, write_results
 from kapwa.runs.manifest import describe_asked, read_manifest, signature
-from kapwa.runs.schema import FORMAT, NAME, RUN_TABLES
+from kapwa.runs.schema import FORMAT
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.suites.items import SCORE_SCHEMA
 
@@ -310,8 +310,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         error.path = error.path or about["imported"]["file"]
         raise
     with filling(folder, anew=True) as fresh:
-        write_results(fresh, tables)
-        write_json(fresh / NAME, {**about, "tables": sorted([*RUN_TABLES, *tables.tables])}, sort=False)
+        write_results(fresh, tables, {**about, "tables": sorted(tables)})
     return folder
 
 

@@ -241,27 +241,16 @@ def read_table(file: Path, columns: Sequence[str], types: Mapping[str, Any], hin
 # --- the tables of a run: made and written -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
-    """Everything judging gives; ``tables`` are the suite's own (``continuations``, ``answers``, ...)."""
-
-    scores: pl.DataFrame
-    estimates: pl.DataFrame
-    floors: pl.DataFrame
-    comparisons: pl.DataFrame
-    items: pl.DataFrame
-    tables: Mapping[str, pl.DataFrame]
-
-
 def results(
     manifest: Mapping[str, Any],
     judged: Judged,
     items: Sequence[Item],
     floors: Sequence[Floor],
     item_table: pl.DataFrame,
-) -> Results:
+) -> dict[str, pl.DataFrame]:
     """Estimate what ``judged`` measured: by variant and group, floors beside it, variants compared.
 
+    Returns the tables by name: those of :data:`RUN_TABLES`, then the suite's own (``continuations``, ``answers``, ...).
     ``manifest``: of the run, which says what its metrics are. ``items``: those asked; of floors that are known item by
     item they are the items. Raises RunError where the suite's tables are not as promised.
     """
@@ -299,23 +288,28 @@ def results(
     if judged.scores["variant"].n_unique() > 1:
         comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
     floor_rows, people = floor_tables(floors, items, judged.scores, kinds, level=LEVEL)
-    return Results(
-        scores=judged.scores,
-        estimates=estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
-        floors=floor_rows,
-        comparisons=comparisons,
-        items=item_table,
-        tables={**judged.tables, **({CEILINGS: people} if people.height else {})},
-    )
+    return {
+        "scores": judged.scores,
+        "estimates": estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),
+        "floors": floor_rows,
+        "comparisons": comparisons,
+        "items": item_table,
+        **judged.tables,
+        **({CEILINGS: people} if people.height else {}),
+    }
 
 
-def write_results(folder: Path, results: Results) -> None:
-    """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all."""
-    for name, table in {**{name: getattr(results, name) for name in RUN_TABLES}, **results.tables}.items():
+def write_results(folder: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> None:
+    """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all.
+
+    Nobody reads half-renewed tables: the ``manifest`` that vouches for them comes last.
+    """
+    for name, table in tables.items():
         with files.replacing(folder / f"{name}.parquet") as temporary:
             # Chunks and row groups would otherwise depend on how the table was put together.
             try:
                 table.rechunk().write_parquet(temporary, compression_level=3, row_group_size=100_000)
             except pl.exceptions.ComputeError as error:  # how Polars says that the disk is full
                 raise OSError(str(error).rpartition("error: ")[2]) from error
-    files.write_json(folder / "estimates.json", files.jsonable(results.estimates.rows(named=True)))
+    files.write_json(folder / "estimates.json", files.jsonable(tables["estimates"].rows(named=True)))
+    files.write_json(folder / NAME, manifest, sort=False)

@@ -50,8 +50,6 @@ class Tokens:
 def preview(task: Task) -> Preview:
     """Return what ``task`` would ask; raise UsageError where nothing is selected."""
     items = task.items()
-    if not items:
-        raise UsageError(f"{task.name} has no items to ask about.", hint="Loosen --where or --variant.")
     samples = int(task.options.get("samples") or 1)
     if len(items) * samples > MOST_LISTED:
         raise UsageError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kapwa.errors import RunError
+from kapwa.errors import RunError, UsageError
 from kapwa.records import Answer, Item, Kind, Request, request_key
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
@@ -32,6 +32,9 @@ class RequestIndex:
     """
 
     def __init__(self, task: Task, items: Sequence[Item], fingerprint: Mapping[str, Any]) -> None:
+        """Make every request once; raise UsageError where there are no items."""
+        if not items:
+            raise UsageError(f"{task.name} has no items to ask about.", hint="Loosen --where or --variant.")
         self._task, self._items, self._fingerprint = task, items, dict(fingerprint)
         self._kept: list[Request] | None = []
         keys = bytearray()

@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.models.base import Model, ModelOptions, check_capabilities
 from kapwa.models.replay import ReplayModel, ReplayRow, load
 from kapwa.records import Answer, Item
-from kapwa.runs.directory import Results, results
+from kapwa.runs.directory import results
 from kapwa.runs.execute import answers
 from kapwa.runs.manifest import describe
 from kapwa.runs.requests import RequestIndex
@@ -25,12 +25,18 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredResponses(Results):
+class ScoredResponses:
     """Everything judging gives, with the manifest its signatures come from; ``tables``: all by name, as a run's.
 
     ``unused`` says, a line each, which rows answer no item of the task; ``failed`` counts requests without an answer.
     """
 
+    scores: pl.DataFrame
+    estimates: pl.DataFrame
+    floors: pl.DataFrame
+    comparisons: pl.DataFrame
+    items: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame]
     manifest: Mapping[str, Any]
     unused: tuple[str, ...]
     failed: int
@@ -65,9 +71,8 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
     described = describe(task, model, items, seed=seed)
     tables = results(described, judged, items, task.floors(items), task.item_table(items))
     failed = sum(response.failed for response in by_key.values())
-    parts: dict[str, Any] = {name: getattr(tables, name) for name in RUN_TABLES}
-    parts["tables"] = {**parts, **tables.tables}
-    return ScoredResponses(**parts, manifest=described, unused=tuple(unused), failed=failed)
+    common = {name: tables[name] for name in RUN_TABLES}
+    return ScoredResponses(**common, tables=tables, manifest=described, unused=tuple(unused), failed=failed)
 
 
 def unused_note(rows: Sequence[ReplayRow], model: Model, items: Sequence[Item]) -> str:

@@ -9,17 +9,18 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from kapwa.errors import KapwaError, ModelError, RunError, UsageError
+from kapwa.errors import KapwaError, ModelError, RunError
 from kapwa.files import in_the_way, jsonable, write_json
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import Results, brief_model, results, run_lock, slug, write_results
+from kapwa.runs.directory import brief_model, results, run_lock, slug, write_results
 from kapwa.runs.execute import KINDS, Execution
 from kapwa.runs.manifest import asked_by, describe, elsewhere, finished, read_manifest
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex
-from kapwa.runs.schema import NAME, RUN_TABLES
+from kapwa.runs.responses import unused_note
+from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
@@ -56,8 +57,6 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
     """
     check_capabilities(model, task.needs, task.name)
     items = task.items()
-    if not items:
-        raise UsageError(f"{task.name} has no items to ask about.", hint="Loosen --where or --variant.")
     index = RequestIndex(task, items, model.fingerprint)
     name = f"{slug(task.name)}-{slug(brief_model(model.id))}-{index.identity[:8]}"
     folder = Path(path) if path is not None else Path(out) / name
@@ -65,8 +64,6 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
     described = describe(task, model, items, seed=seed, label=label)
     notes = []
     if unused := model.unused(index):
-        from kapwa.runs.responses import unused_note
-
         notes.append(unused_note(unused, model, items))
         log.warning("%s", notes[0])
     with ExitStack() as opened:
@@ -89,21 +86,14 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
         judged = task.score(items, AnswerReader(index, store))
         described["notes"] = [*notes, *judged.notes, *(shared.notes if shared else ())]
         tables = results(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
-        origin = shared.origin if shared else None
-        done = finished(described, items, index, store, [*RUN_TABLES, *tables.tables], origin)
+        done = finished(described, items, index, store, list(tables), shared.origin if shared else None)
         with _writable(folder):
-            _write(folder, described, tables, done)
+            if (read_manifest(folder) or {}).get("status") != "running":
+                write_json(folder / NAME, described, sort=False)
+            write_results(folder, tables, done)
+            sync_folder(folder)
         meter.enter("done")
     return folder
-
-
-def _write(folder: Path, described: Mapping[str, Any], tables: Results, done: Mapping[str, Any]) -> None:
-    """Write the tables of a run, then the manifest that vouches for them: nobody reads half-renewed tables."""
-    if (read_manifest(folder) or {}).get("status") != "running":
-        write_json(folder / NAME, described, sort=False)
-    write_results(folder, tables)
-    write_json(folder / NAME, done, sort=False)
-    sync_folder(folder)
 
 
 def check_places(out: Path, cache: Path | None = None) -> None:
