@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -92,7 +93,7 @@ def programs() -> Path:
 def serve(address: str) -> None:
     """Run each command that comes in a fork, until the input ends."""
     load_libraries()
-    signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, 0))
+    signal.signal(signal.SIGCHLD, reap)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
@@ -114,6 +115,13 @@ def serve(address: str) -> None:
             asker.close()
 
 
+def reap(*_signal: Any) -> None:
+    """Let go of every fork that has ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+
+
 def load_libraries() -> None:
     """Load what commands need, one module of theirs after the other, since each loads its libraries when called."""
     from kapwa.cli.main import VERBS, loaded
@@ -131,14 +139,17 @@ def load_libraries() -> None:
 
 @cache
 def keep_embedded_weights() -> None:
-    """Load the embedded model's weights, for each fork to find in memory."""
+    """Load the embedded model's weights, for each fork to find in memory; where they cannot be, each says so itself."""
+    from kapwa.errors import KapwaError
     from kapwa.models import embedded, weights
     from kapwa.models.base import ModelOptions
 
     load, path, plain = weights.load, embedded.find(), ModelOptions()
-    assert path is not None
-    source = weights.locate(str(path))
-    kept = load(source, plain)
+    try:
+        source = weights.locate(str(path))
+        kept = load(source, plain)
+    except KapwaError:
+        return
 
     def from_memory(wanted: Any, options: ModelOptions) -> Any:
         same = wanted == source and (options.dtype, options.device) == (plain.dtype, plain.device)
