@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic
+from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic, change
 
 
 @kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
@@ -36,9 +36,7 @@ def topic_added(event: Event, *, live: bool) -> None:
 @kind("topic.retired", stays=True)
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
-    topic = found_or_refused(Topic, event, _("There is no such topic."))
-    topic.retired = True
-    topic.save()
+    change(found_or_refused(Topic, event, _("There is no such topic.")), retired=True)
 
 
 @kind("message.translated")
@@ -58,8 +56,7 @@ def message_approved(event: Event, *, live: bool) -> None:
         raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
     if live and found.author == event.actor:
         raise RefusedError(_("You wrote this text."), hint=_("Somebody else approves it."))
-    found.approved, found.approver, found.seq = True, event.actor, event.seq
-    found.save()
+    change(found, approved=True, approver=event.actor, seq=event.seq)
 
 
 def _put(event: Event, **state: object) -> None:

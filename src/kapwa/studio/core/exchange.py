@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kapwa.errors import DataError, UsageError
-from kapwa.files import replacing
+from kapwa.files import replacing, write_text
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces
 from kapwa.studio.core.forms import form_of
@@ -34,14 +34,14 @@ _MOST_UNPACKED = 1_000_000_000
 FORMAT = 1
 # What Django raises for rows that no studio wrote.
 _STRANGE = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, ValidationError)
-# What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
-_TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
-    ("project", Project, ("id", "slug")),
-    ("consents", ConsentText, ("id", "project_id")),
-    ("people", Person, ("password", "last_login")),
-    ("members", Membership, ("id", "project_id")),
-    ("invitations", Invitation, ("id", "project_id")),
-    ("events", Event, ("seq", "project_id")),
+# What of a project travels in an archive: (file, table, how its rows name the project, the columns that stay behind).
+_TABLES: tuple[tuple[str, Any, str, tuple[str, ...]], ...] = (
+    ("project", Project, "pk", ("id", "slug")),
+    ("consents", ConsentText, "project", ("id", "project_id")),
+    ("people", Person, "memberships__project", ("password", "last_login")),
+    ("members", Membership, "project", ("id", "project_id")),
+    ("invitations", Invitation, "project", ("id", "project_id")),
+    ("events", Event, "project", ("seq", "project_id")),
 )
 
 
@@ -53,7 +53,7 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
     no person, no name, no code and no vote that is not revealed; people come in anew. The project's secret, by which
     answers that were erased could be guessed from decisions on them, is in no archive; it goes to the file ``secret``.
     """
-    rows = {name: list(_rows(project, name, model, left)) for name, model, left in _TABLES}
+    rows = {name: list(_rows(project, *table)) for name, *table in _TABLES}
     (about,) = rows["project"]
     salt = about.pop("salt")
     if not whole:
@@ -74,23 +74,11 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
     return len(rows["events"])
 
 
-def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Iterable[dict[str, Any]]:
-    if name == "project":
-        found = model.objects.filter(pk=project.pk)
-    elif name == "people":
-        found = model.objects.filter(memberships__project=project)
-    else:
-        found = model.objects.filter(project=project)
-    # Ids of rows differ from database to database: what a row points to is named by what does not.
-    column, names = "", dict[int, Any]()
-    if name == "invitations":
-        column, names = "member_id", dict(Membership.objects.filter(project=project).values_list("id", "author"))
-    elif name == "events":
-        column, names = "parent", dict(found.values_list("seq", "uuid"))
-    for row in found.order_by("pk").values():
-        if column:
-            row[column] = names.get(row[column])
-        yield {key: value for key, value in row.items() if key not in left}
+def _rows(project: Project, model: Any, by: str, left_behind: Iterable[str]) -> Iterable[dict[str, Any]]:
+    for row in model.objects.filter(**{by: project.pk}).order_by("pk").values():
+        if row.get("member_id"):  # ids of rows differ from database to database, authors do not
+            row["member_id"] = Membership.objects.get(pk=row["member_id"]).author
+        yield {name: value for name, value in row.items() if name not in left_behind}
 
 
 def import_project(slug: str, archive: Path, *, secret: Path | None = None, withdrawn: Path | None = None) -> Project:
@@ -126,7 +114,7 @@ def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
             if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
                 message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
                 raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
-            files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
+            files = {name: opened.getinfo(f"{name}.jsonl") for name, *_table in _TABLES}
             if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
                 raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
             return {
@@ -161,8 +149,7 @@ def lacking(kept: Path) -> list[str]:
 
 def write_private(path: Path, salt: str) -> None:
     """Write a project's secret into a file that only its owner may read."""
-    with replacing(path) as temporary:
-        temporary.write_text(f"{salt}\n", encoding="ascii")
+    write_text(path, f"{salt}\n")
     path.chmod(0o600)
 
 
@@ -199,14 +186,9 @@ def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapp
             member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
             Invitation.objects.create(project=project, member=member, **row)
         times = ("device_time", "server_time")
-        parents = {row["uuid"]: row.pop("parent") for row in found["events"]}
-        events = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in found["events"]]
-        made = Event.objects.bulk_create([Event(project=project, **row) for row in events], batch_size=500)
-        numbers = {event.uuid: event.seq for event in made}
-        for event in made:
-            event.parent = numbers.get(parents[event.uuid])
-        Event.objects.bulk_update([event for event in made if event.parent], ["parent"], batch_size=500)
+        rows = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in found["events"]]
+        events = Event.objects.bulk_create([Event(project=project, **row) for row in rows], batch_size=500)
         rebuild(project)
-        known = dict(withdrawn) | {one["who"]: one["depth"] for one in withdrawals.lines(made)}
+        known = dict(withdrawn) | {line["who"]: line["depth"] for line in withdrawals.lines(events)}
         withdrawals.redo(project, known)
     return project

@@ -53,7 +53,6 @@ def record(
     actor: str,
     uuid: uuids.UUID | None = None,
     subject: str = "",
-    parent: int | None = None,
     device_time: datetime | None = None,
 ) -> Event:
     """Add an event and apply it; the same event sent again is returned as it stands, without a second effect.
@@ -78,8 +77,7 @@ def record(
         plain["number"] = 1 + (alike.filter(subject=subject) if rules.counted == "subject" else alike).count()
     if actor and Membership.objects.filter(project=project, author=actor, left__isnull=False).exists():
         raise RefusedError(_("You are not here any more. Come in again."))  # while it waited for its turn
-    given = {**own, "uuid": uuid or uuids.uuid4(), "parent": parent, "device_time": device_time}
-    event = Event.objects.create(**given, body=plain)
+    event = Event.objects.create(**own, uuid=uuid or uuids.uuid4(), device_time=device_time, body=plain)
     rules.apply(event, live=True)
     return event
 

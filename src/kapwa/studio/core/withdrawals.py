@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from kapwa.errors import DataError
-from kapwa.files import replacing
+from kapwa.files import write_text
 from kapwa.studio.core.erasure import erase_author, forget
 from kapwa.studio.core.log import record
 from kapwa.studio.core.tables import Event, Membership, Project, TracesDue
@@ -66,9 +66,8 @@ def known(*files: Path) -> dict[str, str]:
 def keep(*files: Path) -> None:
     """Write the file beside the database: what is known, and what ``files`` tell."""
     if rows := sorted(known(*files).items()):
-        with replacing(settings.KAPWA_HOME / NAME) as temporary:
-            text = "".join(json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
-            temporary.write_text(text, encoding="utf-8")
+        lines_ = (json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
+        write_text(settings.KAPWA_HOME / NAME, "".join(lines_))
 
 
 def undone(project: Project, withdrawn: Mapping[str, str]) -> Iterator[tuple[Membership, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from kapwa.studio.core.kinds import RefusedError, common, kind
-from kapwa.studio.core.tables import APPROVED, PROPOSED, Event
+from kapwa.studio.core.tables import APPROVED, PROPOSED, Event, change
 from kapwa.studio.prompts.tables import PromptPart
 
 CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
@@ -64,9 +64,7 @@ def agreed(event: Event, *, live: bool) -> None:
 
 def retired(event: Event, *, live: bool) -> None:
     """Nothing new is made of it; releases that have it keep it."""
-    part = _part(event)
-    part.retired = True
-    part.save()
+    change(_part(event), retired=True)
 
 
 for _role in ROLES:

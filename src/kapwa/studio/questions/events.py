@@ -15,7 +15,7 @@ from rapidfuzz import fuzz
 
 from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project
+from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, change
 from kapwa.studio.questions.tables import Question, Wording
 
 # The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
@@ -100,9 +100,7 @@ def question_revised(event: Event, *, live: bool) -> None:
 @kind("question.retired", stays=True)
 def question_retired(event: Event, *, live: bool) -> None:
     """Body: ``retired``; False takes the question back into use."""
-    question = _question(event, live=live)
-    question.retired = event.body["retired"]
-    question.save()
+    change(_question(event, live=live), retired=event.body["retired"])
 
 
 @kind("wording.proposed", counted="subject", remarks=("note",))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop as _n
 
 from kapwa.people.agreement import has_majority
 from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import Event, Project
+from kapwa.studio.core.tables import Event, Project, change
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.fields import Fields, changed, words
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
@@ -82,7 +82,7 @@ def _situation(event: Event) -> Situation:
 
 
 def _begin_round(situation: Situation) -> None:
-    situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+    change(situation, state=IN_REVIEW, round=situation.round + 1, revealed=False)
 
 
 def refuse_while_voting(situation: Situation) -> None:
@@ -109,7 +109,6 @@ def situation_submitted(event: Event, *, live: bool) -> None:
     if live:
         check_whole(situation.fields)
     _begin_round(situation)
-    situation.save()
 
 
 @kind("situation.returned", stays=True)
@@ -120,8 +119,7 @@ def situation_returned(event: Event, *, live: bool) -> None:
         raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
     if live and votes_of(situation):
         refuse_while_voting(situation)
-    situation.state, situation.revealed = DRAFT, False
-    situation.save()
+    change(situation, state=DRAFT, revealed=False)
 
 
 @kind("situation.voted", remarks=("remark",))
@@ -145,8 +143,7 @@ def situation_revealed(event: Event, *, live: bool) -> None:
         raise RefusedError(_("There are no hidden votes."))
     if live and not votes_of(situation):
         raise RefusedError(_("Nobody has voted yet."))
-    situation.revealed = True
-    situation.save()
+    change(situation, revealed=True)
 
 
 @kind("situation.discussed", remarks=("text",))
@@ -169,8 +166,7 @@ def situation_accepted(event: Event, *, live: bool) -> None:
         message = _("%(yes)d of %(votes)d votes accept; it takes %(quorum)d and two thirds.")
         counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
         raise RefusedError(message % counts, hint=_("Change the situation for a reason, and vote again."))
-    situation.state = ACCEPTED
-    situation.save()
+    change(situation, state=ACCEPTED)
 
 
 def votes_of(situation: Situation) -> list[Vote]:
@@ -191,5 +187,4 @@ def unrevealed(project: Project) -> set[str]:
 def situation_asked(event: Event, *, live: bool) -> None:
     """Somebody saw what a model answers. Body: ``model``, ``revision``, ``fails``, ``answer``, ``likelihoods``."""
     situation = _situation(event)
-    situation.model_seen = [*situation.model_seen, event.body]
-    situation.save()
+    change(situation, model_seen=[*situation.model_seen, event.body])

@@ -21,7 +21,7 @@ from kapwa.studio.core.languages import language
 from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
 from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, agreed, page
-from kapwa.studio.core.tables import Event, Person, TracesDue
+from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show
 from kapwa.studio.core.views.desk import waiting
@@ -63,8 +63,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
         act(request, visit, "member.changed", {}, subject=member.author)
         if request.POST.get("action") == "code":
             code = new_code()
-            person.access = hashed(code)
-            person.save()
+            change(person, access=hashed(code))
             login(request, person)
             return show(request, visit, "code", code=code, onward="../me/")
         pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
@@ -99,8 +98,7 @@ def back(request: HttpRequest, visit: Visit) -> HttpResponse:
         kind = "member.return-agreed" if agrees else "member.return-refused"
         act(request, visit, kind, {}, subject=asked.member.author)
         if agrees:
-            asked.agreed = visit.member.author
-            asked.save()
+            change(asked, agreed=visit.member.author)
         else:
             asked.delete()
         return redirect("back", project=visit.project.slug)
@@ -120,9 +118,8 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     transaction.on_commit(clear_traces, robust=True)
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
-        for one in person.memberships.all():
-            one.consent_scopes = [scope for scope in one.consent_scopes if scope != "contact"]
-            one.save()
+        for membership in person.memberships.all():
+            change(membership, consent_scopes=[scope for scope in membership.consent_scopes if scope != "contact"])
         return redirect("me", project=visit.project.slug)
     if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
         message = _("Choose how far to withdraw, and say that you are sure.")

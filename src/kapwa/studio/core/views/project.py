@@ -23,7 +23,7 @@ from kapwa.studio.core.languages import checked_tag, known, language
 from kapwa.studio.core.members import ask_back, invite
 from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership, Release
+from kapwa.studio.core.tables import Event, Membership, Release, change
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
 from kapwa.suites.eecc.form import attribute_of
@@ -63,8 +63,7 @@ def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     others = [one for one in Membership.objects.filter(project=visit.project, left=None) if one.pk != member.pk]
     if COORDINATOR not in chosen and not any(COORDINATOR in one.roles for one in others):
         raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else one first."))
-    member.roles = chosen
-    member.save()
+    change(member, roles=chosen)
 
 
 def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:

@@ -133,7 +133,7 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     if request.method != "POST":
         return _desk(request, visit, found)
     body = {**_typed(request), "base": request.POST.get("base", "")[:36]}
-    act(request, visit, "question.revised", body, subject=found.id, parent=found.seq)
+    act(request, visit, "question.revised", body, subject=found.id)
     return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
 
 
@@ -235,7 +235,7 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     own, found = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
     if request.method == "POST":
         kind, body = _said(request, visit, found)
-        act(request, visit, kind, body | {"language": own.tag}, subject=found.id, parent=found.seq)
+        act(request, visit, kind, body | {"language": own.tag}, subject=found.id)
         return redirect("translate_into", project=visit.project.slug, tag=own.tag)
     words = {one.language: one for one in found.wordings.all()}
     word, since = words.get(own.tag), None

@@ -81,7 +81,7 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         body = {"changes": changes(seen.fields if seen else {}, read_fields(request.POST)), "base": base}
         if found.state != DRAFT:
             body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
-        act(request, visit, "situation.revised", body, subject=found.id, parent=found.seq)
+        act(request, visit, "situation.revised", body, subject=found.id)
         return redirect("situation", project=visit.project.slug, number=number)
     return _desk(request, visit, found.fields, found, situation=found, reasons=REASONS if found.state != DRAFT else ())
 
