@@ -43,7 +43,7 @@ class AgreedText(Authored):
         if self.state == OUTDATED:
             raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
         for name, theirs in (("agreed", agrees), ("refused", not agrees)):
-            others = [one for one in getattr(self, name) if one != event.actor]
+            others = [author for author in getattr(self, name) if author != event.actor]
             setattr(self, name, [*others, event.actor] if theirs else others)
         yes, no = len(self.agreed), len(self.refused)
         self.state = APPROVED if yes >= NEEDED and has_majority(yes, yes + no) else PROPOSED

@@ -127,8 +127,8 @@ class FieldError(UsageError):
 
 def offered(member: Membership) -> list[Desk]:
     """Return the desks at which a member may work, by name."""
-    found = (desk for _, desk in sorted(DESKS.items()) if not desk.roles.isdisjoint(member.roles))
-    return [desk for desk in found if desk.offered(member.project)]
+    desks = (desk for _, desk in sorted(DESKS.items()) if not desk.roles.isdisjoint(member.roles))
+    return [desk for desk in desks if desk.offered(member.project)]
 
 
 def desk_of(member: Membership, name: str) -> Desk:
@@ -167,19 +167,19 @@ def deliver(member: Membership, task: Task, values: Mapping[str, str], **more: A
 
 def checked(task: Task, values: Mapping[str, str]) -> dict[str, str]:
     """Return what was filled in, tidied, "" where nothing was; raise FieldError for the first field that is wrong."""
-    found: dict[str, str] = {}
+    filled: dict[str, str] = {}
     for field in task.asked:
-        counts = not field.only_with or found[BUTTON] in field.only_with
-        found[field.name] = _checked(field, values.get(field.name, "")) if counts else ""
-    return found
+        counts = not field.only_with or filled[BUTTON] in field.only_with
+        filled[field.name] = _checked(field, values.get(field.name, "")) if counts else ""
+    return filled
 
 
-def _checked(field: Field, given: str) -> str:
+def _checked(field: Field, typed: str) -> str:
     """Return what was typed, or the value that was chosen; on sheets people choose by numbers from 1."""
-    choices = {str(place): one.value for place, one in enumerate(field.options, start=1)}
-    choices |= {one.value: one.value for one in field.options}
+    choices = {str(place): option.value for place, option in enumerate(field.options, start=1)}
+    choices |= {option.value: option.value for option in field.options}
     try:
-        text = tidy(given, field.longest)
+        text = tidy(typed, field.longest)
         if field.required and not text:
             raise UsageError(_("nothing is filled in."), hint=_("Fill it in, or finish another way."))
         if not choices or not text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from kapwa.studio.core.forms import release_of
-from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic, change
 
 
@@ -36,7 +36,7 @@ def topic_added(event: Event, *, live: bool) -> None:
 @kind("topic.retired", stays=True)
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
-    change(found_or_refused(Topic, event, _("There is no such topic.")), retired=True)
+    change(row_or_refused(Topic, event, _("There is no such topic.")), retired=True)
 
 
 @kind("message.translated")
@@ -51,12 +51,12 @@ def message_approved(event: Event, *, live: bool) -> None:
     if not event.subject:
         _put(event, approved=True, approver=event.actor)
         return
-    found = InterfaceText.objects.filter(project_id=event.project_id, id=event.subject).first()
-    if found is None:
+    row = InterfaceText.objects.filter(project_id=event.project_id, id=event.subject).first()
+    if row is None:
         raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
-    if live and found.author == event.actor:
+    if live and row.author == event.actor:
         raise RefusedError(_("You wrote this text."), hint=_("Somebody else approves it."))
-    change(found, approved=True, approver=event.actor, seq=event.seq)
+    change(row, approved=True, approver=event.actor, seq=event.seq)
 
 
 def _put(event: Event, **state: object) -> None:

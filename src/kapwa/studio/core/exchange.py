@@ -67,8 +67,8 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
         write_private(secret, salt)
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_ABOUT, json.dumps({"format": FORMAT, "whole": whole}) + "\n")
-        for name, found in rows.items():
-            lines = (json.dumps(row, ensure_ascii=False, cls=DjangoJSONEncoder) for row in found)
+        for name, table_rows in rows.items():
+            lines = (json.dumps(row, ensure_ascii=False, cls=DjangoJSONEncoder) for row in table_rows)
             archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
     out.chmod(0o600)
     return len(rows["events"])
@@ -89,16 +89,16 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive,
     is too large, or holds what this version does not know; then nothing is changed.
     """
-    found = read_archive(archive)
+    tables = read_archive(archive)
     if secret is not None:
-        found["project"][0]["salt"] = read_private(secret)
+        tables["project"][0]["salt"] = read_private(secret)
     if withdrawn is not None and not withdrawn.is_file():
         raise UsageError(
             f"There is no file {withdrawn}.", hint="Name the withdrawals.jsonl of a release, or leave it out."
         )
     known = withdrawals.known(*([withdrawn] if withdrawn else []))
     try:
-        made = _put_back(slug, found, known)
+        made = _put_back(slug, tables, known)
     except (DatabaseError, *_STRANGE) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
@@ -142,9 +142,9 @@ def lacking(kept: Path) -> list[str]:
         except RefusedError as error:
             return [f"{kept}: {error.summary}"]
         return [] if same else [f"{kept}: the database {'makes another' if release else 'has no such'} release"]
-    given = {str(row.get("uuid")) for row in read_archive(kept)["events"]}
-    gone = given.difference(map(str, Event.objects.values_list("uuid", flat=True)))
-    return [f"{kept}: {len(gone)} of its {len(given)} events are not in the database"] if gone else []
+    kept_ids = {str(row.get("uuid")) for row in read_archive(kept)["events"]}
+    gone = kept_ids.difference(map(str, Event.objects.values_list("uuid", flat=True)))
+    return [f"{kept}: {len(gone)} of its {len(kept_ids)} events are not in the database"] if gone else []
 
 
 def write_private(path: Path, salt: str) -> None:
@@ -164,29 +164,29 @@ def read_private(path: Path) -> str:
     return salt
 
 
-def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
+def _put_back(slug: str, tables: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
     with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
-        ids = [row["uuid"] for row in found["events"][:500]]
-        codes = [row["code"] for row in found["invitations"][:500]]
+        ids = [row["uuid"] for row in tables["events"][:500]]
+        codes = [row["code"] for row in tables["invitations"][:500]]
         if Event.objects.filter(uuid__in=ids).exists() or Invitation.objects.filter(code__in=codes).exists():
             hint = "Bring it back into another studio: --home FOLDER"
             raise UsageError("This studio has the project of this archive already.", hint=hint)
-        project = Project.objects.create(slug=slug, **found["project"][0])
+        project = Project.objects.create(slug=slug, **tables["project"][0])
         form_of(project)  # of a form that this version knows
-        for row in found["consents"]:
+        for row in tables["consents"]:
             ConsentText.objects.create(project=project, **row)
-        for row in found["people"]:
+        for row in tables["people"]:
             # Who is here keeps their code of today; who comes without one is let back in by a coordinator.
             Person.objects.get_or_create(id=row.pop("id"), defaults={"access": hashed(new_code()), **row})
-        for row in found["members"]:
+        for row in tables["members"]:
             Membership.objects.create(project=project, **row)
-        for row in found["invitations"]:
+        for row in tables["invitations"]:
             member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
             Invitation.objects.create(project=project, member=member, **row)
         times = ("device_time", "server_time")
-        rows = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in found["events"]]
+        rows = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in tables["events"]]
         events = Event.objects.bulk_create([Event(project=project, **row) for row in rows], batch_size=500)
         rebuild(project)
         known = dict(withdrawn) | {line["who"]: line["depth"] for line in withdrawals.lines(events)}

@@ -124,8 +124,8 @@ def _numbers(version: str) -> tuple[int, int, int]:
 
 def _checked_date(date: str | None) -> str:
     try:
-        found = datetime.now(UTC) if date is None else datetime.fromisoformat(date)
-        return found.date().isoformat()
+        day = datetime.now(UTC) if date is None else datetime.fromisoformat(date)
+        return day.date().isoformat()
     except ValueError:
         raise UsageError(_("“%(text)s” is no date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
 
@@ -136,15 +136,15 @@ def plan_release(project: Project) -> Plan:
     items, accepted = form.items(unwilling), form.items(())
     authors = form.authors(items) - unwilling
     facts = form.facts(items) | log_facts(project, items, unwilling)
-    found = form.published(items, facts)
-    tables = _tables(found)
+    published = form.published(items, facts)
+    tables = _tables(published)
     release = Release(
         project=project,
         items=items,
         card=_card(form, languages_of(tables)),
         authors=sorted(authors),
         facts=facts,
-        digests={"tables": _held(tables), "items": form.keys(found)},
+        digests={"tables": _held(tables), "items": form.keys(published)},
     )
     lacking = ", ".join(_(Path(name).stem) for name in form.files if name not in tables)
     return Plan(release, *_step(form, release), len(accepted.keys() - items.keys()), lacking)
@@ -166,9 +166,9 @@ def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
         last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
         least = (*last[:place], last[place] + 1, 0, 0)[:3]
         if numbers < least:
-            said = {"version": version, "before": form.last.version, "why": plan.why}
+            names = {"version": version, "before": form.last.version, "why": plan.why}
             raise UsageError(
-                _("%(version)s is too small a step after %(before)s: %(why)s.") % said,
+                _("%(version)s is too small a step after %(before)s: %(why)s.") % names,
                 hint=_("Make it %(version)s.") % {"version": ".".join(map(str, least))},
             )
 
@@ -203,7 +203,7 @@ def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
 def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
     """Return what the card of a release says, but for its authors, who may still withdraw their names."""
     project = form.project
-    given = [line.strip() for line in project.limits.split("\n") if line.strip()]
+    limits = [line.strip() for line in project.limits.split("\n") if line.strip()]
     return {
         "culture": project.culture,
         "language": languages[0] if len(languages) == 1 else MANY_LANGUAGES,
@@ -212,38 +212,42 @@ def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
         "collected": project.collected or form.collected,
         "consent": "Every contributor agreed to the project's consent text before their first task.",
         "reviewed_by_native_speakers": form.reviewed,
-        "limits": given or [LIMITS],
+        "limits": limits or [LIMITS],
     }
 
 
 def credits_of(project: Project, authors: list[str]) -> list[str]:
     """Return how the authors of a release want to be credited today, without those who want none."""
-    found = []
+    credits_ = []
     for member in Membership.objects.filter(project=project, author__in=authors).select_related("person"):
         if member.credit == "name" and member.person is not None and member.person.name:
-            found.append(member.person.name)
+            credits_.append(member.person.name)
         elif member.credit == "pseudonym" and member.pseudonym:
-            found.append(member.pseudonym)
-    return sorted(" ".join(name.split()) for name in found)
+            credits_.append(member.pseudonym)
+    return sorted(" ".join(name.split()) for name in credits_)
 
 
 def canary(project: Project, version: str) -> str:
     """Return the mark of a private part: where a model knows it, the model has read that part."""
-    own = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
-    return f"kapwa-canary-{own}"
+    mark = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
+    return f"kapwa-canary-{mark}"
 
 
 def release_files(project: Project, release: Release, *, private: bool = False) -> dict[str, bytes]:
     """Return the files of a release, or of its private part, by name; raise RefusedError where something is removed."""
     form = release_of(project)
     form.culture = release.card["culture"]
-    found = form.published(release.items, release.facts)
-    if release.items.keys() - {one.item for one in found} or release.digests["tables"] != _held(_tables(found)):
+    published = form.published(release.items, release.facts)
+    if release.items.keys() - {item.item for item in published} or release.digests["tables"] != _held(
+        _tables(published)
+    ):
         message = _("Something that %(version)s held was removed, so it cannot be written again.")
         raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
     share = release.private
-    found = [one for one in found if not one.privacy_unit or is_private(project, one.privacy_unit, share) == private]
-    tables = _tables(found)
+    published = [
+        item for item in published if not item.privacy_unit or is_private(project, item.privacy_unit, share) == private
+    ]
+    tables = _tables(published)
     if any(name not in tables for name in form.files):
         part = "private" if private else "public"
         raise UsageError(f"Nothing is {part} at a share of {release.private}.", hint=_("Try another share."))
@@ -261,7 +265,9 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         "README.md": readme(card, about, tables).encode(),
     }
     if gone := form.withdrawn(release):
-        files[WITHDRAWN_NAME] = _json_lines([{"salt": public_salt(project), "hash": one} for one in sorted(gone)])
+        files[WITHDRAWN_NAME] = _json_lines(
+            [{"salt": public_salt(project), "hash": gone_hash} for gone_hash in sorted(gone)]
+        )
     left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
     if left:
         files[withdrawals.NAME] = _json_lines(left)
@@ -274,17 +280,17 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         "name": project.slug,
         "version": release.version,
         "date": release.date,
-        "items": {one.name: one.revision for one in found},
+        "items": {item.name: item.revision for item in published},
         "sha256": _hashes(files),
     }
     files[MANIFEST] = (json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
     return files
 
 
-def _tables(found: Sequence[Published]) -> dict[str, list[Mapping[str, Any]]]:
+def _tables(published: Sequence[Published]) -> dict[str, list[Mapping[str, Any]]]:
     tables: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for one in found:
-        for name, rows in one.tables.items():
+    for item in published:
+        for name, rows in item.tables.items():
             tables[name] += rows
     return {name: rows for name, rows in tables.items() if rows}
 
@@ -301,8 +307,11 @@ def _encoded(tables: Tables) -> dict[str, bytes]:
 def _held(tables: Tables) -> str:
     """Return a hash of what tables hold, however their columns are ordered and whatever the project is called."""
     named = {"id", "cluster", "culture"}
-    rows = {name: [{k: v for k, v in row.items() if k not in named} for row in own] for name, own in tables.items()}
-    return digest({name: json.dumps(own, sort_keys=True).encode() for name, own in rows.items()})
+    rows = {
+        name: [{k: v for k, v in row.items() if k not in named} for row in table_rows]
+        for name, table_rows in tables.items()
+    }
+    return digest({name: json.dumps(table_rows, sort_keys=True).encode() for name, table_rows in rows.items()})
 
 
 def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:

@@ -135,11 +135,11 @@ def _nobody(request: HttpRequest, *, api: bool) -> HttpResponse:
     return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
 
 
-def _put(one: Page) -> View:
-    if one.name in PAGES:
-        raise UsageError(f"There are two pages {one.name!r}.")
-    PAGES[one.name] = one
-    return one.view
+def _put(entry: Page) -> View:
+    if entry.name in PAGES:
+        raise UsageError(f"There are two pages {entry.name!r}.")
+    PAGES[entry.name] = entry
+    return entry.view
 
 
 def _answer(

@@ -21,10 +21,10 @@ ROLES = tuple(PLURALS)
 
 def _part(event: Event) -> PromptPart:
     role = event.kind.partition(".")[0]
-    found = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
-    if found is None:
+    part = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
+    if part is None:
         raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
-    return found
+    return part
 
 
 def _write(part: PromptPart, event: Event, *, live: bool) -> None:
@@ -32,7 +32,7 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     fields = event.body["fields"]
     others = PromptPart.objects.filter(project_id=event.project_id, role=part.role, retired=False).exclude(id=part.id)
     part.name = fields[NAMES[part.role]]
-    same = [one for one in others.filter(name=part.name) if one.fields.get("topic") == fields.get("topic")]
+    same = [other for other in others.filter(name=part.name) if other.fields.get("topic") == fields.get("topic")]
     if live and same:
         message = _("There is “%(text)s” already.") % {"text": part.name}
         raise RefusedError(message, hint=_("Change that one, or choose another name."))

@@ -58,19 +58,23 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show how every prompt reads, those with something to look at first, and where it comes from."""
     wanted = request.GET.get("template", "")
     parts = list(_parts(visit))
-    found = checked_prompts(visit.project, (one for one in parts if one.role != TEMPLATE or wanted in ("", one.id)))
-    faulty = [one for one in found if one.faults]
+    checked = checked_prompts(
+        visit.project, (part for part in parts if part.role != TEMPLATE or wanted in ("", part.id))
+    )
+    faulty = [prompt for prompt in checked if prompt.faults]
     every = causes(faulty)
     return show(
         request,
         visit,
         "prompts",
         titles=TITLES,
-        shown=Paginator([*faulty, *(one for one in found if not one.faults)], SHOWN).get_page(request.GET.get("page")),
+        shown=Paginator([*faulty, *(prompt for prompt in checked if not prompt.faults)], SHOWN).get_page(
+            request.GET.get("page")
+        ),
         faulty=len(faulty),
         causes=every[:CAUSES],
         more_causes=len(every[CAUSES:]),
-        templates=[one for one in parts if one.role == TEMPLATE],
+        templates=[part for part in parts if part.role == TEMPLATE],
         wanted=wanted,
     )
 
@@ -81,17 +85,17 @@ def _parts(visit: Visit) -> Any:
 
 def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     """Return those of ``parts`` that wait for the visitor's agreement."""
-    own = visit.member.author
-    return [one for one in parts if one.state != APPROVED and own not in (*one.authors, *one.agreed)]
+    author = visit.member.author
+    return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
 
 
 def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
     """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
     rows = []
     for role in ROLES:
-        found = list(_parts(visit).filter(role=role))
-        used = sum(one.state == APPROVED for one in found)
-        rows.append((role, TITLES[role], len(found), used, len(_open(visit, found)) if visit.may(AGREERS) else 0))
+        parts = list(_parts(visit).filter(role=role))
+        used = sum(part.state == APPROVED for part in parts)
+        rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
     return rows
 
 
@@ -168,18 +172,18 @@ def _add_rows(request: HttpRequest, visit: Visit, role: str, table: Table) -> li
     form = own_number(request) or uuids.uuid4()
     with transaction.atomic():
         for row, fields in rows:
-            own = uuids.uuid5(form, str(row))
+            number = uuids.uuid5(form, str(row))
             try:
-                record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=own)
+                record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=number)
             except RefusedError as error:
                 wrong.append(DataError(error.summary, row=row, hint=error.hint))
         transaction.set_rollback(bool(wrong))
-    return sorted(wrong, key=lambda one: one.row or 0)
+    return sorted(wrong, key=lambda error: error.row or 0)
 
 
 def _part(visit: Visit, role: str, part: str) -> PromptPart:
-    found: PromptPart = get_object_or_404(_parts(visit), role=role, id=part)
-    return found
+    row: PromptPart = get_object_or_404(_parts(visit), role=role, id=part)
+    return row
 
 
 @page("prompts/<slug:role>/agree/", write=AGREERS)
@@ -190,28 +194,28 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     form = own_number(request) or uuids.uuid4()
     for ticked in request.POST.getlist("agree"):
         subject, _sep, text = ticked.partition(":")
-        found = _part(visit, role, subject)
-        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, found.fields))):
-            raise UsageError(f"The template {found.name!r} {wrong[0]}", hint=_("Change it first."))
-        own = uuids.uuid5(form, ticked)
-        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=own, subject=subject)
+        part = _part(visit, role, subject)
+        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, part.fields))):
+            raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change it first."))
+        number = uuids.uuid5(form, ticked)
+        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=number, subject=subject)
     return redirect("prompt_parts", project=visit.project.slug, role=role)
 
 
 @page("prompts/<slug:role>/<str:part>/", read=AGREERS, write=WORDERS)
 def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Show one concept, identity or template, and change it."""
-    found = _part(visit, role, part)
+    row = _part(visit, role, part)
     if request.method == "POST":
-        rows, wrong = read_table(role, _typed(request, visit, role, found.fields), visit.project)
+        rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
         if wrong:
             raise UsageError(f"{wrong[0].column}: {wrong[0].message}", hint=wrong[0].hint)
         body = {"fields": rows[0][1], "base": request.POST.get("base", "")}
-        act(request, visit, f"{role}.revised", body, subject=found.id)
+        act(request, visit, f"{role}.revised", body, subject=row.id)
         return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
-    fields = _form_fields(visit, role, found.fields)
+    fields = _form_fields(visit, role, row.fields)
     words = visit.may(WORDERS)
-    return show(request, visit, "prompt_part", role=role, part=found, title=TITLES[role], fields=fields, words=words)
+    return show(request, visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words)
 
 
 @page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
 from kapwa.people.agreement import has_majority
-from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import Event, Project, change
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.fields import Fields, changed, words
@@ -42,8 +42,8 @@ def situation_drafted(event: Event, *, live: bool) -> None:
     elicited = body.get("elicited", "")
     if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
         raise RefusedError(_("The answer that this is made of is not there any more."))
-    own = {"number": body["number"], "cluster": cluster, "elicited": elicited}
-    made = Situation(**common(event), **own, author=event.actor, state=DRAFT)
+    columns = {"number": body["number"], "cluster": cluster, "elicited": elicited}
+    made = Situation(**common(event), **columns, author=event.actor, state=DRAFT)
     _revise(made, event, changed(fields, body["changes"]), 1)
 
 
@@ -78,7 +78,7 @@ def situation_revised(event: Event, *, live: bool) -> None:
 
 
 def _situation(event: Event) -> Situation:
-    return found_or_refused(Situation, event, _("This situation is not there any more."))
+    return row_or_refused(Situation, event, _("This situation is not there any more."))
 
 
 def _begin_round(situation: Situation) -> None:
@@ -93,8 +93,8 @@ def refuse_while_voting(situation: Situation) -> None:
 
 def check_whole(fields: Fields) -> None:
     """Raise RefusedError, naming the fields, where something is missing from a situation."""
-    found = [one for one in check_fields(fields) if one.severity == "error"]
-    errors = [f"{words(one.field)}: {one.message.rstrip('.。።')}" for one in found]
+    findings = [finding for finding in check_fields(fields) if finding.severity == "error"]
+    errors = [f"{words(finding.field)}: {finding.message.rstrip('.。።')}" for finding in findings]
     if errors:
         message = _("It is not finished: %(missing)s.") % {"missing": "; ".join(errors)}
         raise RefusedError(message, hint=_("Finish it at the writing desk."))

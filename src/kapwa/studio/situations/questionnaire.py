@@ -40,6 +40,6 @@ _QUESTIONS = (
 
 def questions_of(project: Project, *, ours: bool = False) -> list[Question]:
     """Return the questions in the project's own words, else (with ``ours`` all of them) in those of the interface."""
-    own = {} if ours else project.questions
-    asked = {key: own.get(key) or _(text).format(culture=project.culture) for key, _kind, text in _QUESTIONS}
+    wordings = {} if ours else project.questions
+    asked = {key: wordings.get(key) or _(text).format(culture=project.culture) for key, _kind, text in _QUESTIONS}
     return [Question(key, _(kind), asked[key]) for key, kind, _text in _QUESTIONS]

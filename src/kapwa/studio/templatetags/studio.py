@@ -43,8 +43,8 @@ def interface(context: Mapping[str, Any]) -> Interface:
 @register.simple_tag
 def written(tag: str | Language | None) -> str:
     """Return the attributes ``lang`` and ``dir`` of a text in a language."""
-    found = tag if isinstance(tag, Language) else language(tag or "und")
-    return format_html('lang="{}" dir="{}"', found.tag, found.direction)
+    known = tag if isinstance(tag, Language) else language(tag or "und")
+    return format_html('lang="{}" dir="{}"', known.tag, known.direction)
 
 
 @register.filter
@@ -77,8 +77,8 @@ def titled(question: Any) -> str:
 @register.filter
 def wording_state(state: str | None) -> str:
     """Return the state of a wording in plain words; "" is one that is not there."""
-    found = {"approved": _("agreed"), "proposed": _("to be agreed"), "outdated": _("outdated")}
-    return found.get(state or "", _("not worded"))
+    states = {"approved": _("agreed"), "proposed": _("to be agreed"), "outdated": _("outdated")}
+    return states.get(state or "", _("not worded"))
 
 
 @register.filter

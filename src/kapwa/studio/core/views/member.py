@@ -37,22 +37,22 @@ def home(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
 def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the consent text in the languages of the project, and take the member's choice of scopes."""
-    found = texts.newest(visit.project)
+    consents = texts.newest(visit.project)
     if request.method == "POST":
         if request.POST.get("agree") != "yes":
             message = _("Without your agreement nothing you write can be used.")
             raise UsageError(message, hint=_("You may simply leave."))
-        if not found or request.POST.get("version") != str(found[0].version):
+        if not consents or request.POST.get("version") != str(consents[0].version):
             hint = _("Open the page again and read it once more.")
             raise UsageError(_("The text changed while you read it."), hint=hint)
         member = visit.member
-        member.consent_version, member.consented = found[0].version, timezone.now()
+        member.consent_version, member.consented = consents[0].version, timezone.now()
         member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
         member.save()
         to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
         act(request, visit, "member.agreed", to_what, subject=member.author)
         return redirect("home", project=visit.project.slug)
-    return show(request, visit, "consent", texts=found, scopes=texts.SCOPES)
+    return show(request, visit, "consent", texts=consents, scopes=texts.SCOPES)
 
 
 @page("me/", read=EVERYONE, write=EVERYONE, consented=False)

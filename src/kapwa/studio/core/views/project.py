@@ -60,8 +60,8 @@ def people(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     chosen = [role for role in ROLES if role in roles]
-    others = [one for one in Membership.objects.filter(project=visit.project, left=None) if one.pk != member.pk]
-    if COORDINATOR not in chosen and not any(COORDINATOR in one.roles for one in others):
+    others = [other for other in Membership.objects.filter(project=visit.project, left=None) if other.pk != member.pk]
+    if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
         raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else one first."))
     change(member, roles=chosen)
 
@@ -81,14 +81,19 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         before, changed = _settings_of(project), []
         if request.POST.get("action") == "consent":
-            given = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
-            if not any(text.strip() for text in given.values()):
+            consent_texts = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
+            if not any(text.strip() for text in consent_texts.values()):
                 raise UsageError(_("A consent text cannot be empty."))
-            texts.publish(project, given)
+            texts.publish(project, consent_texts)
             changed = ["consent"]
         elif request.POST.get("action") == "questions":
-            asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questionnaire(project)}
-            ours = {one.key: one.text for one in questionnaire(project, ours=True)}  # stay in each reader's language
+            asked = {
+                question.key: tidy(request.POST.get(f"question_{question.key}", ""), 1000)
+                for question in questionnaire(project)
+            }
+            ours = {
+                question.key: question.text for question in questionnaire(project, ours=True)
+            }  # stay in each reader's language
             project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
         else:
             for name in ("title", "culture", "licence", "contact"):
@@ -108,7 +113,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             project.save()
             act(request, visit, "project.changed", {"names": changed})
         return redirect("settings", project=project.slug)
-    now = {one.language: one.text for one in texts.newest(project)}
+    now = {consent.language: consent.text for consent in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
     return show(request, visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
 
@@ -141,17 +146,17 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
             version = tidy(request.POST.get("version", ""), 40)
             freeze(project, version, Path(place), actor=visit.member.author)
         return redirect("releases", project=project.slug)
-    found = list(Release.objects.filter(project=project).order_by("-seq"))
+    earlier = list(Release.objects.filter(project=project).order_by("-seq"))
     plan = plan_release(project)
     about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
-    return show(request, visit, "releases", releases=found, **about, held=plan.held, lacking=plan.lacking)
+    return show(request, visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
 
 
 @page("releases/<str:version>/", read=COORDINATORS)
 def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
     """Give a release as an archive, the same bytes at each download."""
-    found = get_object_or_404(Release, project=visit.project, version=version)
-    return zipped(release_files(visit.project, found), f"{visit.project.slug}-{found.version}")
+    release = get_object_or_404(Release, project=visit.project, version=version)
+    return zipped(release_files(visit.project, release), f"{visit.project.slug}-{release.version}")
 
 
 @page("backup/", read=COORDINATORS, write=COORDINATORS)
@@ -169,8 +174,8 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("log/", read=COORDINATORS)
 def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show who did what, newest first; texts are on the pages of what they belong to."""
-    found = Event.objects.filter(project=visit.project).order_by("-seq")
-    shown = Paginator(found, _SHOWN).get_page(request.GET.get("page"))
+    events = Event.objects.filter(project=visit.project).order_by("-seq")
+    shown = Paginator(events, _SHOWN).get_page(request.GET.get("page"))
     numbers = form_of(visit.project).numbers(visit.project)
-    rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
+    rows = [(event, numbers.get(event.subject) or numbers.get(str(event.uuid))) for event in shown]
     return show(request, visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)
