@@ -26,7 +26,9 @@ PLURALS = dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2))
 
 def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
+    from kapwa.files import table_rows
     from kapwa.studio.ratings.drawing import RATED
+    from kapwa.studio.situations.questionnaire import FILE
     from kapwa.suites.base import rating_suite
 
     made = polib.POFile(wrapwidth=110)
@@ -52,6 +54,9 @@ def found() -> polib.POFile:
             for text in (criterion.name, criterion.question):
                 entry = entries.setdefault(text, polib.POEntry(msgid=text))
                 entry.occurrences.append((f"../suites/{suite}/criteria.csv", ""))
+    for row in table_rows(FILE):
+        for text in (row["kind"], row["question"]):
+            entries.setdefault(text, polib.POEntry(msgid=text)).occurrences = [("situations/questionnaire.csv", "")]
     made.extend(entries.values())
     return made
 

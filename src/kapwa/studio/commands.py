@@ -135,12 +135,12 @@ def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
         count = Event.objects.filter(project__in=projects).count()
         withdrawals.keep()
         withdrawn = withdrawals.known()
-        again = [
-            f"{project.slug}: somebody who withdrew is here again"
-            for project in projects
-            if any(undone(project, withdrawn))
-        ]
-        return len(projects), count, [*again, *(line for project in projects for line in differences(project))]
+        lines: list[str] = []
+        for project in projects:
+            if any(undone(project, withdrawn)):
+                lines.append(f"{project.slug}: somebody who withdrew is here again")
+            lines += differences(project)
+        return len(projects), count, lines
     except DatabaseError as error:
         message = f"The studio's database is damaged: {str(error).strip().splitlines()[0]}."
         raise UsageError(message, hint=back) from None

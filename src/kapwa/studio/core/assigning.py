@@ -27,7 +27,7 @@ class Done(NamedTuple):
     """What can be done at a desk now: how many people have done each thing, and which of them the member has done."""
 
     counts: Mapping[str, int]
-    done_by_member: Collection[str]
+    finished: Collection[str]
 
 
 class Leased(NamedTuple):
@@ -86,25 +86,20 @@ class _Desk:
         leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=timezone.now())
         loads = dict(leases.filter(done=False).values_list("subject").annotate(Count("pk")))
         held = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
-        self.salt, self.done_by_member = f"{member.author}/{desk}", set(done.done_by_member)
-        self.held = [subject for subject in held if subject in done.counts and subject not in self.done_by_member]
-        self.over = self.done_by_member.intersection(held)  # what they had done before counts again
+        self.salt, self.finished = f"{member.author}/{desk}", set(done.finished)
+        self.held = [subject for subject in held if subject in done.counts and subject not in self.finished]
+        self.over = self.finished.intersection(held)  # what they had done before counts again
         self.nobody_else = not leases.exclude(author=member.author).exists()
-        self.loads = {subject: n + loads.get(subject, 0) - (subject in self.over) for subject, n in done.counts.items()}
+        self.loads = {thing: n + loads.get(thing, 0) - (thing in self.over) for thing, n in done.counts.items()}
 
     def left(self, target: int) -> int:
-        return sum(
-            subject not in self.done_by_member and (n < target or subject in self.held)
-            for subject, n in self.loads.items()
-        )
+        return sum(thing not in self.finished and (n < target or thing in self.held) for thing, n in self.loads.items())
 
     def next(self, target: int) -> list[str]:
         """Return what the member may be given besides what they hold, the first first."""
-        mine = self.done_by_member.union(self.held) & self.loads.keys()
-        most = min([target - 1, *(self.loads[subject] for subject in mine if not self.nobody_else)])
-        return sorted(
-            (subject for subject, n in self.loads.items() if subject not in mine and n <= most), key=self._place
-        )
+        mine = self.finished.union(self.held) & self.loads.keys()
+        most = min([target - 1, *(self.loads[thing] for thing in mine if not self.nobody_else)])
+        return sorted((thing for thing, n in self.loads.items() if thing not in mine and n <= most), key=self._place)
 
     def _place(self, subject: str) -> tuple[int, bytes]:
         return self.loads[subject], hashlib.blake2b(f"{self.salt}/{subject}".encode(), digest_size=8).digest()

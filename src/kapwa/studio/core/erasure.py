@@ -61,9 +61,8 @@ def erase_author(project: Project, author: str) -> None:
         event.body = event.body | {name: _without(event.body[name], quoted) for name in _remarks(event)}
         if KINDS[event.kind].repeats and "texts" in event.body:
             answers = words if event.body["kind"] == "baseline" else quoted
-            event.body = event.body | {
-                "texts": [_without_repeated(drawn, words, answers) for drawn in event.body["texts"]]
-            }
+            texts = [_without_repeated(drawn, words, answers) for drawn in event.body["texts"]]
+            event.body = event.body | {"texts": texts}
     for event in events:
         if event.erased or stored[event.seq] != (event.actor, event.body):
             event.save(update_fields=("body", "actor", "erased"))
@@ -130,7 +129,7 @@ def _without(value: Any, pattern: re.Pattern[str]) -> Any:
 
 
 def _without_repeated(drawn: Mapping[str, Any], words: re.Pattern[str], answers: re.Pattern[str]) -> dict[str, Any]:
-    """Return what was drawn from a run without texts in which ``words``, or answers in which ``answers``, finds anything."""
+    """Return what was drawn from a run without texts that hold any of ``words``, and answers any of ``answers``."""
     if "shown" not in drawn:
         return dict(drawn)
     shown = [[name, _without(text, words), tag] for name, text, tag in drawn["shown"]]
@@ -139,13 +138,12 @@ def _without_repeated(drawn: Mapping[str, Any], words: re.Pattern[str], answers:
 
 def _without_names(body: Mapping[str, Any], author: str, topics: Mapping[str, str]) -> dict[str, Any]:
     """Return a body that names ``author`` nowhere and calls each of ``topics`` by its number."""
-    lists = {
-        name: [member for member in value if member != author]
-        for name, value in body.items()
-        if isinstance(value, list)
-    }
-    changes = dict(body.get("changes", {}))
-    made = {**body, **lists} | ({"changes": changes} if changes else {})
+    made = dict(body)
+    for name, value in body.items():
+        if isinstance(value, list):
+            made[name] = [member for member in value if member != author]
+    if changes := dict(body.get("changes", {})):
+        made["changes"] = changes
     for place in (made, changes):
         if place.get("topic") in topics:
             place["topic"] = topics[place["topic"]]

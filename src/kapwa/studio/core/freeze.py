@@ -238,9 +238,8 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     form = release_of(project)
     form.culture = release.card["culture"]
     published = form.published(release.items, release.facts)
-    if release.items.keys() - {item.item for item in published} or release.digests["tables"] != _held(
-        _tables(published)
-    ):
+    removed = release.items.keys() - {item.item for item in published}
+    if removed or release.digests["tables"] != _held(_tables(published)):
         message = _("Something that %(version)s held was removed, so it cannot be written again.")
         raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
     share = release.private
@@ -265,9 +264,8 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         "README.md": readme(card, about, tables).encode(),
     }
     if gone := form.withdrawn(release):
-        files[WITHDRAWN_NAME] = _json_lines(
-            [{"salt": public_salt(project), "hash": gone_hash} for gone_hash in sorted(gone)]
-        )
+        salt = public_salt(project)
+        files[WITHDRAWN_NAME] = _json_lines([{"salt": salt, "hash": gone_hash} for gone_hash in sorted(gone)])
     left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
     if left:
         files[withdrawals.NAME] = _json_lines(left)
@@ -307,11 +305,11 @@ def _encoded(tables: Tables) -> dict[str, bytes]:
 def _held(tables: Tables) -> str:
     """Return a hash of what tables hold, however their columns are ordered and whatever the project is called."""
     named = {"id", "cluster", "culture"}
-    rows = {
-        name: [{k: v for k, v in row.items() if k not in named} for row in table_rows]
-        for name, table_rows in tables.items()
-    }
-    return digest({name: json.dumps(table_rows, sort_keys=True).encode() for name, table_rows in rows.items()})
+    parts = {}
+    for name, rows in tables.items():
+        held = [{column: cell for column, cell in row.items() if column not in named} for row in rows]
+        parts[name] = json.dumps(held, sort_keys=True).encode()
+    return digest(parts)
 
 
 def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:

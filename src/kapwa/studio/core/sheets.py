@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.datasets.sheets import Column, Sheet, render
 from kapwa.errors import MissingDependencyError, UsageError
-from kapwa.studio.core.desks import BUTTON, Desk, Option, Shown, Task, task_of
+from kapwa.studio.core.desks import BUTTON, Desk, Field, Option, Shown, Task, task_of
 from kapwa.studio.core.intake import binding, token_of
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
 from kapwa.studio.core.languages import language
@@ -31,10 +31,7 @@ def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
     for fields in zip(*(task.asked for task in tasks), strict=True):
         name, label = fields[0].name, fields[0].label
         if fields[0].options:
-            choices = [
-                "\n".join(f"{number} = {option.text}" for number, option in _numbered(field.options))
-                for field in fields
-            ]
+            choices = [_choices(field) for field in fields]
             parts.append((Column(_("Choices for: %(field)s") % {"field": name}, 40), choices))
         allowed = [tuple(str(number) for number, _one in _numbered(field.options)) for field in fields]
         parts.append((Column(f"{label} [{name}]", 12 if fields[0].options else 40, allowed), [""] * len(tasks)))
@@ -46,6 +43,10 @@ def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
 
 def _numbered(options: Sequence[Option]) -> list[tuple[int, Option]]:
     return list(enumerate(options, start=1))
+
+
+def _choices(field: Field) -> str:
+    return "\n".join(f"{number} = {option.text}" for number, option in _numbered(field.options))
 
 
 def _as_line(shown: Shown) -> str:
@@ -121,11 +122,8 @@ def _form(member: Membership, desk: Desk, tasks: Sequence[Task]) -> dict[str, _R
         for field in translated.asked:
             name, more = f"{key}_{field.name}", {}
             if field.name != BUTTON:
-                counts = [
-                    n
-                    for n, button in _numbered(translated.buttons)
-                    if not field.only_with or button.value in field.only_with
-                ]
+                only_with = field.only_with or [button.value for button in translated.buttons]
+                counts = [n for n, button in _numbered(translated.buttons) if button.value in only_with]
                 more = {"relevant": " or ".join(f"${{{key}_{BUTTON}}} = '{n}'" for n in counts)}
                 more |= {"required": "yes"} if field.required else {}
             more |= {"appearance": "multiline"} if field.kind == "long" else {}

@@ -113,9 +113,9 @@ def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Promp
 
 def causes(prompts: Iterable[Prompt]) -> list[tuple[PromptPart, PromptPart, str, int]]:
     """Return (part to mend, template, message, how many prompts have it) of each fault, the most frequent first."""
-    counts = Counter(
-        (getattr(prompt, fault.role), prompt.template, fault.message) for prompt in prompts for fault in prompt.faults
-    )
+    counts: Counter[tuple[PromptPart, PromptPart, str]] = Counter()
+    for prompt in prompts:
+        counts.update((getattr(prompt, fault.role), prompt.template, fault.message) for fault in prompt.faults)
     return [(*cause, n) for cause, n in counts.most_common()]
 
 

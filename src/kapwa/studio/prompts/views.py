@@ -58,9 +58,8 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show how every prompt reads, those with something to look at first, and where it comes from."""
     wanted = request.GET.get("template", "")
     parts = list(_parts(visit))
-    checked = checked_prompts(
-        visit.project, (part for part in parts if part.role != TEMPLATE or wanted in ("", part.id))
-    )
+    used = [part for part in parts if part.role != TEMPLATE or wanted in ("", part.id)]
+    checked = sorted(checked_prompts(visit.project, used), key=lambda prompt: not prompt.faults)
     faulty = [prompt for prompt in checked if prompt.faults]
     every = causes(faulty)
     return show(
@@ -68,9 +67,7 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
         visit,
         "prompts",
         titles=TITLES,
-        shown=Paginator([*faulty, *(prompt for prompt in checked if not prompt.faults)], SHOWN).get_page(
-            request.GET.get("page")
-        ),
+        shown=Paginator(checked, SHOWN).get_page(request.GET.get("page")),
         faulty=len(faulty),
         causes=every[:CAUSES],
         more_causes=len(every[CAUSES:]),

@@ -46,11 +46,9 @@ def _recount(event: Event) -> bool:
         return False
     counted, *now = row
     if event.kind != "answer.given" or not counted:
-        confirmed = Decision.objects.filter(wording=_wording(event), kind="answers.confirmed")
-        counted = [
-            now,
-            *(seen for decision in confirmed if decision.body["now"] == now for seen in decision.body["seen"]),
-        ]
+        counted = [now]
+        for decision in Decision.objects.filter(wording=_wording(event), kind="answers.confirmed"):
+            counted += decision.body["seen"] if decision.body["now"] == now else []
     answers = Answer.objects.filter(question=event.subject, language=language).order_by()
     rows = answers.values_list("question_revision", "wording_revision").annotate(Count("pk"))
     wording.update(counted=counted, people=sum(n for *seen, n in rows if seen in counted))

@@ -117,9 +117,6 @@ def _done(member: Membership) -> Done:
         languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
     asked = askable(project, *languages).values_list("id", "counted", "people", named=True)
     answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
-    rows = answers.values_list("question", "language", "question_revision", "wording_revision")
-    seen = {f"{question}:{language}": revisions for question, language, *revisions in rows}
-    return Done(
-        {wording.id: wording.people for wording in asked},
-        {wording.id for wording in asked if seen.get(wording.id) in wording.counted},
-    )
+    revisions = answers.values_list("question", "language", "question_revision", "wording_revision")
+    seen = {f"{question}:{language}": shown for question, language, *shown in revisions}
+    return Done({row.id: row.people for row in asked}, {row.id for row in asked if seen.get(row.id) in row.counted})

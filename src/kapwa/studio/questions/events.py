@@ -48,12 +48,11 @@ def was_agreed(wording: Wording, revision: int) -> bool:
     log = Event.objects.filter(project_id=wording.project_id)
     judged = log.filter(kind="wording.agreed", subject=question.id, body__language=tag)
     people = Counter(text for text, _who in set(judged.values_list("body__wording", "actor")))
-    texts = log.filter(uuid__in=[text for text, count in people.items() if count >= NEEDED])
-    return any(
-        revision
-        == (1 if event.kind == "question.written" else event.body["number"] + (event.kind == "question.revised"))
-        for event in texts
-    )
+    revisions = set()
+    for event in log.filter(uuid__in=[text for text, count in people.items() if count >= NEEDED]):
+        later = event.kind == "question.revised"
+        revisions.add(1 if event.kind == "question.written" else event.body["number"] + later)
+    return revision in revisions
 
 
 def _question(event: Event, *, live: bool) -> Question:

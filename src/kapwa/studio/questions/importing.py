@@ -48,10 +48,8 @@ def import_questions(project: Project, data: str | Path) -> Taken:
     rows = reader.read(table, QuestionRow, defaults, what="a table of questions")
     prompts = files[0].parent / PROMPT_FILE
     if prompts.is_file():
-        rows += [
-            _prompt(name, template, defaults["language"])
-            for (_, name), template in read_prompts(reader, prompts).items()
-        ]
+        for (_culture, name), template in read_prompts(reader, prompts).items():
+            rows.append(_prompt(name, template, defaults["language"]))
     return Taken(problems=reader.problems) if reader.problems else _take_in(project, rows)
 
 

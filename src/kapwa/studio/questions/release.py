@@ -70,15 +70,9 @@ class EverydayRelease(ReleaseForm):
         """
         barred, asked = self._barred(unwilling), askable(self.project, *self._tags)
         about = {event.subject or pk: pk for pk, event in self._events.items() if event.kind in _DESCRIBED}
-        used = [
-            question.language
-            for question in self._questions.values()
-            if question.kind != PROMPT and not question.retired
-        ]
-        wanted = any(map(_is_english, [*self.project.languages, *used]))
-        english = {
-            wording.question_id: wording.text_event for wording in asked if wanted and _is_english(wording.language)
-        }
+        used = Question.objects.filter(project=self.project, retired=False).exclude(kind=PROMPT)
+        wanted = any(map(_is_english, [*self.project.languages, *used.values_list("language", flat=True)]))
+        english = {word.question_id: word.text_event for word in asked if wanted and _is_english(word.language)}
         items = {}
         for merged in merged_answers(self.project, asked, unwilling):
             pk = merged.wording.question_id
@@ -107,9 +101,7 @@ class EverydayRelease(ReleaseForm):
             published.append(Published(f"{pk}:{tag}", f"{culture}/{name}", revision["wording"], name, tables))
         return [*published, *self._prompts(facts["prompts"], {tag for _pk, tag in pairs})]
 
-    def _rows(
-        self, revision: Mapping[str, Any], words: Mapping[str, str]
-    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _rows(self, revision: Mapping[str, Any], words: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
         """Return what the rows of a question and of its answers say; raise KeyError where a word was withdrawn."""
         about = self._events[revision["about"]].body
         row = {"topic": about["topic"] or NO_TOPIC, "local": self._events[revision["wording"]].body["text"]}
@@ -146,9 +138,8 @@ class EverydayRelease(ReleaseForm):
         """Return who worded the questions, and whose answers count."""
         texts = {item[name] for item in items.values() for name in ("english", "wording")} - {""}
         merged = merged_answers(self.project, Wording.objects.filter(id__in=list(items)))
-        return {self._events[text].actor for text in texts} | {
-            answer.author for wording in merged for answer in wording.counted
-        }
+        answered = {answer.author for wording in merged for answer in wording.counted}
+        return answered | {self._events[text].actor for text in texts}
 
     def facts(self, items: Items) -> dict[str, Any]:
         """Return, by language and id, the texts of agreed prompts."""
@@ -170,12 +161,8 @@ def _answers(merged: Merged, barred: Collection[str]) -> dict[str, Any]:
     for decision in merged.decisions:
         if decision.kind == "answers.translated" and decision.id not in barred:
             translations |= {key: decision.id if text else "" for key, text in decision.body["english"].items()}
-    groups = [
-        {
-            "votes": group.votes,
-            "keys": list(group.texts),
-            "english": {key: translations[key] for key in group.texts if translations.get(key)},
-        }
-        for group in merged.groups
-    ]
+    groups = []
+    for group in merged.groups:
+        english = {key: translations[key] for key in group.texts if translations.get(key)}
+        groups.append({"votes": group.votes, "keys": list(group.texts), "english": english})
     return {"groups": groups, "idks": merged.idks, "people": len(merged.counted)}

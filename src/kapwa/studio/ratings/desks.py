@@ -152,10 +152,8 @@ def _choice(label: str, options: Sequence[Option], name: str = "chosen") -> Fiel
 def _criteria(suite: str) -> list[Field]:
     """Return the questions of a suite's criteria; "I cannot tell" leaves one out, as an empty cell of a sheet does."""
     options = (Option("yes", _("Yes")), Option("no", _("No")), Option("unsure", _("I cannot tell")))
-    return [
-        _choice(f"{_(criterion.name)}: {_(criterion.question)}", options, criterion.code)
-        for criterion in rating_suite(suite).criteria
-    ]
+    criteria = rating_suite(suite).criteria
+    return [_choice(f"{_(asked.name)}: {_(asked.question)}", options, asked.code) for asked in criteria]
 
 
 DESKS |= {name: RatingDesk(name) for name in _TITLES}

@@ -52,37 +52,28 @@ def draw(
     items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
     sources that do not fit the kind, and for too few texts.
     """
-    runs = [open_run(path) for path in sources if kind != BASELINE]
-    suites, tasks = ([run.manifest[name] for run in runs] for name in ("suite", "task"))
+    opened = [open_run(path) for path in sources if kind != BASELINE]
+    suites, tasks = ([run.manifest[name] for run in opened] for name in ("suite", "task"))
     checked_kind(kind)
     fits = {PAIRS: len(tasks) == 2 and tasks[0] == tasks[1], BASELINE: len(sources) < 2}
     if not fits.get(kind, suites == [RATED.get(kind)]):
         hint = "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task."
         raise UsageError(f"--kind {kind} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
     if kind == BASELINE:
-        drawable = _options(project, *sources, **chosen) if sources else _situations(project)
-        for item, _row in drawable:
+        rows = _options(project, *sources, **chosen) if sources else _situations(project)
+        for item, _row in rows:
             check_options(item)
     else:
-        drawable = _answers(kind, runs, **chosen)
-    origins = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in runs]
+        rows = _answers(kind, opened, **chosen)
+    runs = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in opened]
     with single_writer(), transaction.atomic():
         lock_project(project)
-        texts = _left(project, kind, origins, drawable, seed)
+        texts = _left(project, kind, runs, rows, seed)
         wanted = sample or (len(texts) if kind == BASELINE else SAMPLE)
         if not 0 < wanted <= len(texts):
-            message = (
-                f"There are {len(texts)} to draw from, besides {len(drawable) - len(texts)} that were drawn before."
-            )
+            message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
-        body = {
-            "kind": kind,
-            "seed": seed,
-            "sample": wanted,
-            "raters": raters,
-            "runs": origins,
-            "texts": texts[:wanted],
-        }
+        body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": runs, "texts": texts[:wanted]}
         event = record(project, "tasks.drawn", body, actor="")
     return TaskSet.objects.get(id=str(event.uuid))
 

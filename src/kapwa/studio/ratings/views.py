@@ -67,9 +67,8 @@ def _drawn(project: Project, kind: str) -> list[Drawn]:
     for row in rows:
         if row.situation:
             situation = Situation.objects.get(id=row.situation)
-            row.item["id"], row.item["cluster"] = (
-                item_id(project, n) for n in (situation.number, first_number(situation))
-            )
+            row.item["id"] = item_id(project, situation.number)
+            row.item["cluster"] = item_id(project, first_number(situation))
     return rows
 
 
@@ -113,9 +112,8 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     sets: dict[str, list[TaskSet]] = {}
     for task_set in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
         sets.setdefault(task_set.kind, []).append(task_set)
-    return show(
-        request, visit, "results", kinds=[(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
-    )
+    kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
+    return show(request, visit, "results", kinds=kinds)
 
 
 @page("results/<slug:kind>/", read=COORDINATORS)

@@ -82,9 +82,8 @@ def _texts(fields: Fields) -> Iterator[Finding]:
             text = fields.get(field, "")
             yield from (Finding(severity, field, message) for severity, message in cell_oddities(text))
             if _LOST.search(text):
-                yield Finding(
-                    "warning", field, _("letters were lost: there is a question mark or sign where one belongs")
-                )
+                lost = _("letters were lost: there is a question mark or sign where one belongs")
+                yield Finding("warning", field, lost)
 
 
 def _best(fields: Fields) -> Iterator[Finding]:
@@ -118,12 +117,8 @@ def _plain(text: str) -> str:
 
 def longest_trick(situations: Iterable[Fields]) -> LengthTrick | None:
     """Return what always picking the longest scores over situations with a best and an irrelevant response, if any."""
-    whole = [
-        as_item(fields, "", "", "")
-        for fields in situations
-        if best_response(fields) and responses(fields, "irrelevant")
-    ]
-    return length_trick(whole, 1) if whole else None
+    whole = [fields for fields in situations if best_response(fields) and responses(fields, "irrelevant")]
+    return length_trick([as_item(fields, "", "", "") for fields in whole], 1) if whole else None
 
 
 def usual_place(situations: Iterable[Fields]) -> tuple[str, int, int] | None:

@@ -94,9 +94,8 @@ def join_project(request: HttpRequest) -> HttpResponse:
     login(request, person)
     if not code:
         return redirect("home", project=invitation.project.slug)
-    return render(
-        request, "studio/code.html", {"code": code, "onward": reverse("home", args=[invitation.project.slug])}
-    )
+    onward = reverse("home", args=[invitation.project.slug])
+    return render(request, "studio/code.html", {"code": code, "onward": onward})
 
 
 @public_page("leave/", posts=True)

@@ -87,14 +87,11 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             texts.publish(project, consent_texts)
             changed = ["consent"]
         elif request.POST.get("action") == "questions":
-            asked = {
-                question.key: tidy(request.POST.get(f"question_{question.key}", ""), 1000)
-                for question in questionnaire(project)
-            }
-            ours = {
-                question.key: question.text for question in questionnaire(project, ours=True)
-            }  # stay in each reader's language
-            project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
+            project.questions = {}
+            for question in questionnaire(project, ours=True):
+                text = tidy(request.POST.get(f"question_{question.key}", ""), 1000)
+                if text and text != question.text:  # ours stay in each reader's language
+                    project.questions[question.key] = text
         else:
             for name in ("title", "culture", "licence", "contact"):
                 line = tidy_line(request.POST.get(name, ""), 200)

@@ -39,9 +39,7 @@ def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
         visit,
         "elicit",
         questions=questions,
-        answers=[
-            (answer, asked.get(answer.question, answer.question), made.filter(elicited=answer.id)) for answer in answers
-        ],
+        answers=[(row, asked.get(row.question, row.question), made.filter(elicited=row.id)) for row in answers],
         languages=[language(tag) for tag in visit.project.languages],
         topics=Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True),
     )

@@ -87,11 +87,7 @@ def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -
     situations = list(Situation.objects.filter(project=project).order_by("number"))
     by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES}
     voted = set(Vote.objects.filter(project=project, author=author).values_list("situation", "round"))
-    unseen = [
-        situation
-        for situation in by_state[IN_REVIEW]
-        if author not in situation.authors and (situation.id, situation.round) not in voted
-    ]
+    unseen = [row for row in by_state[IN_REVIEW] if author not in row.authors and (row.id, row.round) not in voted]
     waits = {
         "vote": [situation for situation in unseen if visit.may(REVIEWERS) and not situation.revealed],
         "finish": [situation for situation in by_state[DRAFT] if visit.may(WRITERS) and situation.author == author],

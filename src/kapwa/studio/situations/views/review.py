@@ -45,9 +45,7 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         # Before the reveal a page tells how many voted, and nothing of what.
         votes=votes.filter(round__lt=row.round) if hidden else votes,
         voted=len(votes_of(row)),
-        remarks=[
-            remark for remark in remarks.order_by("seq") if remark.body["text"]
-        ],  # "" where it quoted what was removed
+        remarks=remarks.exclude(body__text="").order_by("seq"),  # "" where it quoted what was removed
         history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
         **reading(visit, row.fields),
     )
