@@ -34,8 +34,9 @@ PROJECT = "p/<slug:project>/"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who looks at a project."""
+    """Who looks at a project, and what they ask."""
 
+    request: HttpRequest
     project: Project
     member: Membership
 
@@ -97,7 +98,7 @@ def page(
             )
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
-            visit = Visit(member.project, member)
+            visit = Visit(request, member.project, member)
             # Its people may have worded the interface anew.
             activate_language(request, member.project, guarded=not consented)
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
@@ -163,7 +164,7 @@ def _anew(visit: Visit) -> Visit:
     here = Membership.objects.select_related("project").filter(pk=visit.member.pk, left=None)
     if (member := here.first()) is None:
         raise Http404
-    return Visit(member.project, member)
+    return Visit(visit.request, member.project, member)
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:

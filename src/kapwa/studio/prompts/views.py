@@ -24,7 +24,7 @@ from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
-from kapwa.studio.core.views.common import act, own_number, show
+from kapwa.studio.core.views.common import act, form_number, show
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, ROLES, TEMPLATE
 from kapwa.studio.prompts.tables import PromptPart
@@ -46,11 +46,11 @@ _COLUMNS = {
 }
 
 
-def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show how many concepts, identities and templates there are, and how many of them wait for the visitor."""
     kinds = waiting_prompts(visit)
     waits = bool(work) or any(mine for *_rest, mine in kinds)
-    return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
+    return show(visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
 
 
 @page("prompts/", read=AGREERS)
@@ -63,7 +63,6 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     faulty = [prompt for prompt in checked if prompt.faults]
     every = causes(faulty)
     return show(
-        request,
         visit,
         "prompts",
         titles=TITLES,
@@ -110,7 +109,6 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         return redirect("prompt_parts", project=visit.project.slug, role=role)
     parts = list(_parts(visit).filter(role=_role(role)))
     return show(
-        request,
         visit,
         "prompt_parts",
         400 if wrong else 200,
@@ -166,7 +164,7 @@ def _add_rows(request: HttpRequest, visit: Visit, role: str, table: Table) -> li
     if len(rows) > MOST_PASTED:
         message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
         raise UsageError(message, hint=_("Give fewer at once."))
-    form = own_number(request) or uuids.uuid4()
+    form = form_number(request) or uuids.uuid4()
     with transaction.atomic():
         for row, fields in rows:
             number = uuids.uuid5(form, str(row))
@@ -188,7 +186,7 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """Agree to those that are ticked, as they were seen."""
     if role not in (IDENTITY, TEMPLATE):  # a concept is used at once
         raise Http404
-    form = own_number(request) or uuids.uuid4()
+    form = form_number(request) or uuids.uuid4()
     for ticked in request.POST.getlist("agree"):
         subject, _sep, text = ticked.partition(":")
         part = _part(visit, role, subject)
@@ -208,15 +206,15 @@ def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> Htt
         if wrong:
             raise UsageError(f"{wrong[0].column}: {wrong[0].message}", hint=wrong[0].hint)
         body = {"fields": rows[0][1], "base": request.POST.get("base", "")}
-        act(request, visit, f"{role}.revised", body, subject=row.id)
+        act(visit, f"{role}.revised", body, subject=row.id)
         return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
     fields = _form_fields(visit, role, row.fields)
     words = visit.may(WORDERS)
-    return show(request, visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words)
+    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words)
 
 
 @page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)
 def retire_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Take a concept, identity or template out of use."""
-    act(request, visit, f"{_role(role)}.retired", {}, subject=part[:36])
+    act(visit, f"{_role(role)}.retired", {}, subject=part[:36])
     return redirect("prompt_parts", project=visit.project.slug, role=role)

@@ -113,7 +113,7 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     for task_set in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
         sets.setdefault(task_set.kind, []).append(task_set)
     kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
-    return show(request, visit, "results", kinds=kinds)
+    return show(visit, "results", kinds=kinds)
 
 
 @page("results/<slug:kind>/", read=COORDINATORS)
@@ -125,7 +125,7 @@ def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
         block, error = figures(visit.project, kind), None
     except KapwaError as missing:
         block, error = {}, missing
-    return show(request, visit, "result", kind=kind, title=DESKS[kind].title(), found=block, error=error)
+    return show(visit, "result", kind=kind, title=DESKS[kind].title(), found=block, error=error)
 
 
 @page("results/<slug:kind>/table/", read=COORDINATORS)

@@ -24,7 +24,7 @@ from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
 
 
-def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
+def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
     common = {
         "project": visit.project,
@@ -42,15 +42,15 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "works": bool(offered(visit.member)),
         "model": getattr(settings, "KAPWA_MODEL", ""),
     }
-    return render(request, f"studio/{template}.html", common | context, status=status)
+    return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
 
-def act(request: HttpRequest, visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
+def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
-    return record(visit.project, kind, body, actor=visit.member.author, uuid=own_number(request), **about)
+    return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
 
 
-def own_number(request: HttpRequest) -> uuids.UUID | None:
+def form_number(request: HttpRequest) -> uuids.UUID | None:
     """Return the number that a form brought with it; raise UsageError for what is none."""
     try:
         return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None

@@ -30,7 +30,7 @@ from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
 from kapwa.studio.core.tables import Membership
-from kapwa.studio.core.views.common import as_file, own_number, show, whole
+from kapwa.studio.core.views.common import as_file, form_number, show, whole
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
@@ -40,7 +40,7 @@ _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 @page("work/", read=EVERYONE)
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the work that is offered to the member, with how much of it waits."""
-    return show(request, visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
+    return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
 
 
 def waiting(member: Membership) -> list[tuple[Desk, int]]:
@@ -57,7 +57,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         task = task_of(visit.member, desk, typed.get("subject", ""), typed.get("seen", ""))
         try:
             with transaction.atomic():
-                deliver(visit.member, task, typed, uuid=own_number(request))
+                deliver(visit.member, task, typed, uuid=form_number(request))
             return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1")
         except (UsageError, RefusedError, ConflictError) as wrong:
             error, drawn = wrong, Work([task], chosen.left(visit.member))
@@ -65,7 +65,6 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         drawn = _draw(chosen, visit.member, 1)
     shown = next(iter(drawn.tasks), None)
     return show(
-        request,
         visit,
         "work_desk",
         200 if error is None else 400 if isinstance(error, UsageError) else 409,
@@ -92,7 +91,7 @@ def _draw(desk: Desk, member: Membership, count: int, *, along: bool = False) ->
 def work_sheet(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Show tasks as a page to print and fill in by hand."""
     chosen, tasks = _along(request, visit, desk)
-    return show(request, visit, "work_sheet", desk=chosen, tasks=tasks, today=timezone.now().date())
+    return show(visit, "work_sheet", desk=chosen, tasks=tasks, today=timezone.now().date())
 
 
 @page("work/<slug:desk>/table/", read=EVERYONE)
@@ -129,7 +128,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
                 result = take_in(visit.project, path, only=only, by=visit.member.author)
         except DataError as error:
             wrong = error
-    return show(request, visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
+    return show(visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
 
 
 def _json(value: Any, content_type: str = "application/json") -> HttpResponse:

@@ -45,7 +45,7 @@ def interface_languages(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         return redirect("interface_messages", project=visit.project.slug, tag=_tag(request.POST.get("tag", "")))
     begun = [language(tag) for tag in spoken(visit.project)[1:]]
-    return show(request, visit, "interface_languages", begun=begun, known=known())
+    return show(visit, "interface_languages", begun=begun, known=known())
 
 
 def _tag(typed: str) -> str:
@@ -86,7 +86,7 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
     ]
     shown = Paginator(chosen, _SHOWN).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"shown": shown, "own": language(tag), "states": _STATES, "state": state, "words": words}
-    return show(request, visit, "interface_messages", tag=tag, **context)
+    return show(visit, "interface_messages", tag=tag, **context)
 
 
 def _take(request: HttpRequest, visit: Visit, tag: str, message: Message) -> None:
@@ -97,7 +97,7 @@ def _take(request: HttpRequest, visit: Visit, tag: str, message: Message) -> Non
             raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
         # What a machine made stands nowhere but in the catalog, so the approval holds it.
         held = {} if message.row else body | {"texts": message.texts}
-        act(request, visit, "message.approved", held, subject=message.row.id if message.row else "")
+        act(visit, "message.approved", held, subject=message.row.id if message.row else "")
         return
     texts = [tidy(text) for text in request.POST.getlist("text")]
     if len(texts) != len(message.texts) or not all(texts):
@@ -106,7 +106,7 @@ def _take(request: HttpRequest, visit: Visit, tag: str, message: Message) -> Non
         raise UsageError(flaw, hint=_("Copy these from the English text, and translate the words around them."))
     if texts == message.texts:
         raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
-    act(request, visit, "message.translated", body | {"texts": texts})
+    act(visit, "message.translated", body | {"texts": texts})
 
 
 @page("interface/<str:tag>/django.po", read=INTERPRETERS)

@@ -31,7 +31,7 @@ from kapwa.studio.core.views.desk import waiting
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
     work = [(desk, left) for desk, left in waiting(visit.member) if left]
-    return form_of(visit.project).home(request, visit, work)
+    return form_of(visit.project).home(visit, work)
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -50,9 +50,9 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
         member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
         member.save()
         to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
-        act(request, visit, "member.agreed", to_what, subject=member.author)
+        act(visit, "member.agreed", to_what, subject=member.author)
         return redirect("home", project=visit.project.slug)
-    return show(request, visit, "consent", texts=consents, scopes=texts.SCOPES)
+    return show(visit, "consent", texts=consents, scopes=texts.SCOPES)
 
 
 @page("me/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -60,12 +60,12 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show and change what the studio knows of the member; everything but the name others see is optional."""
     member, person = visit.member, visit.member.person
     if request.method == "POST":
-        act(request, visit, "member.changed", {}, subject=member.author)
+        act(visit, "member.changed", {}, subject=member.author)
         if request.POST.get("action") == "code":
             code = new_code()
             change(person, access=hashed(code))
             login(request, person)
-            return show(request, visit, "code", code=code, onward="../me/")
+            return show(visit, "code", code=code, onward="../me/")
         pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
         refuse_taken(visit.project, pseudonym, person)
         known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
@@ -83,7 +83,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     spoken = [language(tag) for tag in visit.project.languages]
     by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
     done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
-    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
+    return show(visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
 
 
 @page("back/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -96,23 +96,23 @@ def back(request: HttpRequest, visit: Visit) -> HttpResponse:
             raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
         agrees = request.POST.get("answer") == "agree"
         kind = "member.return-agreed" if agrees else "member.return-refused"
-        act(request, visit, kind, {}, subject=asked.member.author)
+        act(visit, kind, {}, subject=asked.member.author)
         if agrees:
             change(asked, agreed=visit.member.author)
         else:
             asked.delete()
         return redirect("back", project=visit.project.slug)
-    return show(request, visit, "back", waiting=waiting)
+    return show(visit, "back", waiting=waiting)
 
 
 @page("withdraw/", read=EVERYONE, write=EVERYONE, consented=False)
 def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Withdraw in one of three depths; the deeper ones end the visit."""
     if request.method != "POST":
-        return show(request, visit, "withdraw")
+        return show(visit, "withdraw")
     depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
     # The withdrawal stands also where its traces cannot be cleared now; they stay due, and the studio's output says so.
-    act(request, visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
+    act(visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
     TracesDue.objects.create()
     transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
     transaction.on_commit(clear_traces, robust=True)

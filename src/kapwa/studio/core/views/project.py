@@ -42,20 +42,20 @@ def people(request: HttpRequest, visit: Visit) -> HttpResponse:
             roles = request.POST.getlist("roles")
             count = max(1, whole(request.POST.get("count"), 1, MOST_INVITED))
             made = [_shown(request, invite(visit.project, roles)) for _one in range(count)]
-            act(request, visit, "member.invited", {"roles": roles, "count": count})
+            act(visit, "member.invited", {"roles": roles, "count": count})
         else:
             member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
             if member is None or member.person is None:
                 raise UsageError(_("There is no such member."))
             if action == "again":
                 made.append(_shown(request, ask_back(member, visit.member.author)))
-                act(request, visit, "member.return", {}, subject=member.author)
+                act(visit, "member.return", {}, subject=member.author)
             else:
                 _set_roles(visit, member, request.POST.getlist("roles"))
-                act(request, visit, "member.roles", {"roles": member.roles}, subject=member.author)
+                act(visit, "member.roles", {"roles": member.roles}, subject=member.author)
                 return redirect("people", project=visit.project.slug)
     members = Membership.objects.filter(project=visit.project).order_by("joined")
-    return show(request, visit, "people", members=members, roles=ROLES, made=made)
+    return show(visit, "people", members=members, roles=ROLES, made=made)
 
 
 def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
@@ -108,11 +108,11 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         changed += sorted(name for name in before | after if before.get(name) != after.get(name))
         if changed:  # so that what somebody wrote last can be removed with their contributions
             project.save()
-            act(request, visit, "project.changed", {"names": changed})
+            act(visit, "project.changed", {"names": changed})
         return redirect("settings", project=project.slug)
     now = {consent.language: consent.text for consent in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
-    return show(request, visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
+    return show(visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
 
 
 def _checked_attribute(name: str) -> str:
@@ -146,7 +146,7 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
     earlier = list(Release.objects.filter(project=project).order_by("-seq"))
     plan = plan_release(project)
     about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
-    return show(request, visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
+    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
 
 
 @page("releases/<str:version>/", read=COORDINATORS)
@@ -160,8 +160,8 @@ def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpRes
 def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say what a backup holds; posted to, give an archive without identities and hidden votes, and log that."""
     if request.method != "POST":
-        return show(request, visit, "backup")
-    act(request, visit, "backup.taken", {})
+        return show(visit, "backup")
+    act(visit, "backup.taken", {})
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         export_project(visit.project, Path(place) / "backup.zip", whole=False)
         content = (Path(place) / "backup.zip").read_bytes()
@@ -175,4 +175,4 @@ def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     shown = Paginator(events, _SHOWN).get_page(request.GET.get("page"))
     numbers = form_of(visit.project).numbers(visit.project)
     rows = [(event, numbers.get(event.subject) or numbers.get(str(event.uuid))) for event in shown]
-    return show(request, visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)
+    return show(visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)

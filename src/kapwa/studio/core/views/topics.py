@@ -22,7 +22,7 @@ def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
     listed = list(Topic.objects.filter(project=visit.project, retired=False))
     if request.method != "POST":
         coverage = form_of(visit.project).topic_coverage(visit.project)
-        return show(request, visit, "topics", topics=listed, coverage=coverage)
+        return show(visit, "topics", topics=listed, coverage=coverage)
     origin, target = request.POST.get("origin"), whole(request.POST.get("target"))
     rows = [(*_cells(line), 0) for line in tidy(request.POST.get("pasted", ""), 100_000).split("\n")]
     rows.append((request.POST.get("name", ""), request.POST.get("source", ""), target))
@@ -47,5 +47,5 @@ def _cells(line: str) -> tuple[str, str]:
 @page("topics/<str:topic>/retire/", write=WRITERS)
 def retire_topic(request: HttpRequest, visit: Visit, topic: str) -> HttpResponse:
     """Take a topic off the list."""
-    act(request, visit, "topic.retired", {}, subject=topic[:36])
+    act(visit, "topic.retired", {}, subject=topic[:36])
     return redirect("topics", project=visit.project.slug)

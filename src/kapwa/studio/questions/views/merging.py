@@ -39,7 +39,6 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     agreement = agreed(answer_rows(visit.project, merged))
     rows = agreement.agreement.to_dicts() if agreement else []
     return show(
-        request,
         visit,
         "answers",
         rows=merged,
@@ -109,12 +108,11 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         raise Http404
     if request.method == "POST":
         kind, body = _decision(request, merged)
-        act(request, visit, kind, {"language": tag, **body}, subject=merged.wording.question_id)
+        act(visit, kind, {"language": tag, **body}, subject=merged.wording.question_id)
         return redirect(request.get_full_path())
     moved = [decision.body["key"] for decision in merged.decisions if decision.kind == "answers.split"]
     texts = {key: text for group in merged.groups for key, text in group.texts.items()}
     return show(
-        request,
         visit,
         "merging",
         found=merged,

@@ -83,14 +83,14 @@ def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
             agreed[question.topic] += states[question.language] == APPROVED
     wanted = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
     rows = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
-    return show(request, visit, "questions", topics=dict(topics), coverage=rows)
+    return show(visit, "questions", topics=dict(topics), coverage=rows)
 
 
 @page("questions/new/", read=WRITERS, write=WRITERS)
 def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
     if request.method != "POST":
-        return _desk(request, visit)
+        return _desk(visit)
     body = {**_typed(request), "language": checked_tag(request.POST.get("language", "")), "name": ""}
     texts, parts = [body["text"]], _SLOT.split(body["text"])
     fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
@@ -119,11 +119,11 @@ def _typed(request: HttpRequest) -> dict[str, str]:
     return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
 
 
-def _desk(request: HttpRequest, visit: Visit, question: Question | None = None) -> HttpResponse:
+def _desk(visit: Visit, question: Question | None = None) -> HttpResponse:
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
     topics = dict.fromkeys(filter(None, [question and question.topic, *(named or TOPICS)]))
-    return show(request, visit, "question_desk", **shown, topics=topics)
+    return show(visit, "question_desk", **shown, topics=topics)
 
 
 @page("questions/<int:number>/edit/", read=WRITERS, write=WRITERS)
@@ -131,9 +131,9 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     """Change a question; a changed text is agreed to anew, and so are its wordings."""
     question = get_object_or_404(Question, project=visit.project, number=number)
     if request.method != "POST":
-        return _desk(request, visit, question)
+        return _desk(visit, question)
     body = {**_typed(request), "base": request.POST.get("base", "")[:36]}
-    act(request, visit, "question.revised", body, subject=question.id)
+    act(visit, "question.revised", body, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
@@ -141,7 +141,7 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
 def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take a question out of use, or back into it."""
     question = get_object_or_404(Question, project=visit.project, number=number)
-    act(request, visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=question.id)
+    act(visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
@@ -149,7 +149,7 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
 def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
     if request.method != "POST":
-        return show(request, visit, "question_import")
+        return show(visit, "question_import")
     file = request.FILES.get("table")
     if file is None:
         known = ", ".join(QUESTIONS)
@@ -159,7 +159,7 @@ def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
             result = import_questions(visit.project, path)
     except DataError as error:
         result = Taken(problems=[error])
-    return show(request, visit, "question_import", 400 if result.problems else 200, taken=result)
+    return show(visit, "question_import", 400 if result.problems else 200, taken=result)
 
 
 def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
@@ -195,7 +195,7 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
     return rows
 
 
-def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show how far a project is: questions, wordings and answers by language, and releases."""
     rows = progress(visit)
     steps = {
@@ -206,20 +206,20 @@ def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -
         "releases": Release.objects.filter(project=visit.project).count(),
         "reads": visit.may(QUESTION_READERS),
     }
-    return show(request, visit, "home_everyday", **steps)
+    return show(visit, "home_everyday", **steps)
 
 
 @page("translate/", read=QUESTION_READERS)
 def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the languages of the project, with the states of the wordings and what waits for the visitor."""
-    return show(request, visit, "translate", rows=progress(visit), needed=NEEDED)
+    return show(visit, "translate", rows=progress(visit), needed=NEEDED)
 
 
 @page("translate/<str:tag>/", read=QUESTION_READERS)
 def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
     """Show what waits for the visitor in a language: each source beside its wording."""
     spoken = _language(visit, tag)
-    return show(request, visit, "translate_into", own=spoken, waiting=waiting_in(visit, spoken.tag))
+    return show(visit, "translate_into", own=spoken, waiting=waiting_in(visit, spoken.tag))
 
 
 def _language(visit: Visit, tag: str) -> Language:
@@ -235,7 +235,7 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     spoken, question = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
     if request.method == "POST":
         kind, body = _opinion(request, visit, question)
-        act(request, visit, kind, body | {"language": spoken.tag}, subject=question.id)
+        act(visit, kind, body | {"language": spoken.tag}, subject=question.id)
         return redirect("translate_into", project=visit.project.slug, tag=spoken.tag)
     words = {version.language: version for version in question.wordings.all()}
     word, since = words.get(spoken.tag), None
@@ -245,7 +245,7 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     shown = {"question": question, "word": word, "own": spoken, "source": words[question.language], "since": since}
     shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
     shown |= {"kind": KIND_NAMES[question.kind]}
-    return show(request, visit, "wording", **shown)
+    return show(visit, "wording", **shown)
 
 
 def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[str, dict[str, str]]:

@@ -28,14 +28,13 @@ def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
             raise UsageError(_("Choose a question and write an answer."), hint=_("Go back; what you wrote is below."))
         tag = checked_tag(request.POST.get("language") or visit.project.language)
         body = {"question": key, "text": text, "language": tag, "topic": tidy(request.POST.get("topic", ""), 200)}
-        act(request, visit, "elicited.answered", body)
+        act(visit, "elicited.answered", body)
         return redirect("elicit", project=visit.project.slug)
     answers = Elicited.objects.filter(project=visit.project)
     if not visit.may(COORDINATORS):
         answers = answers.filter(author=visit.member.author)
     made = Situation.objects.filter(project=visit.project)
     return show(
-        request,
         visit,
         "elicit",
         questions=questions,

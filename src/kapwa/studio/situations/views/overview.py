@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext_noop
 
 from kapwa.people.agreement import NAMES, agreement_rows
@@ -81,7 +81,7 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN]
 
 
-def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show situations by their states, those that wait for the visitor, and how far people agree."""
     project, author = visit.project, visit.member.author
     situations = list(Situation.objects.filter(project=project).order_by("number"))
@@ -102,4 +102,4 @@ def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -
         "total": len(situations),
         "agreement": agreement(project) if visit.may(MODERATORS) else [],
     }
-    return show(request, visit, "home", waiting=waits, work=work, **context)
+    return show(visit, "home", waiting=waits, work=work, **context)

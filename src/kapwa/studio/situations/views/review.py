@@ -33,7 +33,6 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     remarks = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=row.id, erased=False)
     votes = Vote.objects.filter(situation=row.id)
     return show(
-        request,
         visit,
         "situation",
         situation=row,
@@ -64,9 +63,9 @@ def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Re
     return entries
 
 
-def _happens(visit: Visit, request: HttpRequest, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
     """Record what happens to a situation, and show it."""
-    act(request, visit, f"situation.{kind}", body, subject=row.id)
+    act(visit, f"situation.{kind}", body, subject=row.id)
     return redirect("situation", project=visit.project.slug, number=row.number)
 
 
@@ -75,7 +74,7 @@ def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     """Send a draft to review, if nothing is missing from it."""
     row = situation_or_404(visit, number)
     refuse_others(visit, row)
-    return _happens(visit, request, row, "submitted", {})
+    return _happens(visit, row, "submitted", {})
 
 
 @page("situations/<int:number>/return/", write=WRITERS)
@@ -83,7 +82,7 @@ def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRes
     """Take a situation out of review, back to a draft."""
     row = situation_or_404(visit, number)
     refuse_others(visit, row)
-    return _happens(visit, request, row, "returned", {})
+    return _happens(visit, row, "returned", {})
 
 
 @page("situations/<int:number>/vote/", write=REVIEWERS)
@@ -94,13 +93,13 @@ def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         raise UsageError(_("The vote is not whole."), hint=_("Choose whether it is accepted, changed or rejected."))
     body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
     body["remark"] = tidy(request.POST.get("remark", ""))
-    return _happens(visit, request, situation_or_404(visit, number), "voted", body)
+    return _happens(visit, situation_or_404(visit, number), "voted", body)
 
 
 @page("situations/<int:number>/reveal/", write=MODERATORS)
 def reveal(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show everybody the votes of this round."""
-    return _happens(visit, request, situation_or_404(visit, number), "revealed", {})
+    return _happens(visit, situation_or_404(visit, number), "revealed", {})
 
 
 @page("situations/<int:number>/discuss/", write=READERS)
@@ -112,13 +111,13 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
     body = {"text": text, "dissent": request.POST.get("dissent") == "yes"}
     body["language"] = row.fields.get("language") or visit.project.language
-    return _happens(visit, request, row, "discussed", body)
+    return _happens(visit, row, "discussed", body)
 
 
 @page("situations/<int:number>/accept/", write=MODERATORS)
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it."""
-    return _happens(visit, request, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+    return _happens(visit, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
 
 
 @page("sessions/", read=READERS, write=MODERATORS)
@@ -131,8 +130,8 @@ def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
             raise UsageError(_("A session has a title and people who are there."), hint=_("Go back and say both."))
-        act(request, visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
+        act(visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
         return redirect("sessions", project=visit.project.slug)
     opened = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
     waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
-    return show(request, visit, "sessions", sessions=opened, members=members, waiting=waiting)
+    return show(visit, "sessions", sessions=opened, members=members, waiting=waiting)

@@ -35,7 +35,7 @@ def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the situations, by state if asked."""
     rows = Situation.objects.filter(project=visit.project).order_by("number")
     state = request.GET.get("state", "")
-    return show(request, visit, "situations", situations=rows.filter(state=state) if state else rows, state=state)
+    return show(visit, "situations", situations=rows.filter(state=state) if state else rows, state=state)
 
 
 @page("situations/new/", read=WRITERS, write=WRITERS)
@@ -48,14 +48,14 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
             body |= {"origin": origin.id, "base": origin.revision}
         if request.POST.get("elicited"):
             body["elicited"] = request.POST["elicited"][:36]
-        event = act(request, visit, "situation.drafted", body)
+        event = act(visit, "situation.drafted", body)
         return redirect("situation", project=visit.project.slug, number=event.body["number"])
     elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
     # Which response is best is what a variation is about.
     fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
     if elicited:
         fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
-    return _desk(request, visit, fields, origin, origin=origin, elicited=elicited)
+    return _desk(visit, fields, origin, origin=origin, elicited=elicited)
 
 
 def situation_or_404(visit: Visit, number: int) -> Situation:
@@ -81,9 +81,9 @@ def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         body = {"changes": changes(seen.fields if seen else {}, read_fields(request.POST)), "base": base}
         if row.state != DRAFT:
             body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
-        act(request, visit, "situation.revised", body, subject=row.id)
+        act(visit, "situation.revised", body, subject=row.id)
         return redirect("situation", project=visit.project.slug, number=number)
-    return _desk(request, visit, row.fields, row, situation=row, reasons=REASONS if row.state != DRAFT else ())
+    return _desk(visit, row.fields, row, situation=row, reasons=REASONS if row.state != DRAFT else ())
 
 
 def tells_best(visit: Visit, situation: Situation) -> bool:
@@ -101,15 +101,12 @@ def refuse_others(visit: Visit, situation: Situation) -> None:
         raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
 
 
-def _desk(
-    request: HttpRequest, visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any
-) -> HttpResponse:
+def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any) -> HttpResponse:
     """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     checks = checks_and_previews(visit, fields, near)
     alike = Situation.objects.filter(project=visit.project, cluster=near.cluster if near else "")
     return show(
-        request,
         visit,
         "desk",
         fields=fields,
@@ -154,8 +151,8 @@ def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     chosen = _named(visit, request.POST.get("number"))
     asked = [chosen] if chosen else _unasked(visit)
     if request.method != "POST" or not asked:
-        return show(request, visit, "ask", situations=asked)
-    whole_page = show(request, visit, "ask", situations=asked, running=True).content.decode()
+        return show(visit, "ask", situations=asked)
+    whole_page = show(visit, "ask", situations=asked, running=True).content.decode()
     answer = StreamingHttpResponse(_lines(visit, asked, *whole_page.split(_LINES)))
     answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the lines back
     return answer
