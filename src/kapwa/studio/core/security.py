@@ -15,9 +15,10 @@ from typing import Any
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import DataError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.core.interface import activate_language
@@ -85,10 +86,9 @@ def page(
     allowed = [*(SAFE if read else ()), *(["POST"] if write else ())]
 
     def register(view: View) -> View:
+        @require_http_methods(allowed)
         @wraps(view)
         def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
-            if request.method not in allowed:
-                return HttpResponseNotAllowed(allowed)
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
             member = (
@@ -119,10 +119,9 @@ def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
     allowed = [*SAFE, *(["POST"] if posts else ())]
 
     def register(view: View) -> View:
+        @require_http_methods(allowed)
         @wraps(view)
         def guarded(request: HttpRequest, **captured: Any) -> HttpResponse:
-            if request.method not in allowed:
-                return HttpResponseNotAllowed(allowed)
             return _answer(request, view, **captured)
 
         return _put(Page(view.__name__, path, guarded, NOBODY, NOBODY, public=True, consented=False))
