@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 from django.db.models import Count, Q
+from django.template.loader import render_to_string
 
 from kapwa.analysis.datasheet import gather, render
 from kapwa.analysis.datasheet.facts import flat
@@ -177,8 +178,5 @@ def readme(card: Mapping[str, Any], about: str, tables: Tables) -> str:
         "language": languages_of(tables),
         "configs": [{"config_name": name, "data_files": table} for name, table in zip(names, tables, strict=True)],
     }
-    lines = [f"# {as_markdown(card['title'])}, {card['version']}", ""]
-    lines += [as_markdown(about), ""]
-    lines += [f"- {as_markdown(limit)}" for limit in card["limits"]]
-    lines += ["", "Licence, consent and authors stand in card.yaml, how it came about in DATASHEET.md."]
-    return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n\n" + "\n".join(lines) + "\n"
+    written = {"head": yaml.safe_dump(head, allow_unicode=True, sort_keys=False), "card": card, "about": about}
+    return render_to_string("studio/release_readme.md", written)

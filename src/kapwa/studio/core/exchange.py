@@ -93,16 +93,16 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     if secret is not None:
         tables["project"][0]["salt"] = read_private(secret)
     if withdrawn is not None and not withdrawn.is_file():
-        raise UsageError(
-            f"There is no file {withdrawn}.", hint="Name the withdrawals.jsonl of a release, or leave it out."
-        )
-    known = withdrawals.known(*([withdrawn] if withdrawn else []))
+        hint = "Name the withdrawals.jsonl of a release, or leave it out."
+        raise UsageError(f"There is no file {withdrawn}.", hint=hint)
+    files = [withdrawn] if withdrawn else []
+    known = withdrawals.known(*files)
     try:
         made = _put_back(slug, tables, known)
     except (DatabaseError, *_STRANGE) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
-    withdrawals.keep(*([withdrawn] if withdrawn else []))
+    withdrawals.keep(*files)
     clear_traces()  # the database never held what was withdrawn, but for the transaction that took it away
     return made
 

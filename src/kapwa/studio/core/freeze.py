@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from django.db import transaction
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -27,7 +28,7 @@ from kapwa.errors import UsageError
 from kapwa.files import digest, filling
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.consent import unwilling_authors
-from kapwa.studio.core.describe import Tables, as_markdown, croissant, datasheet, languages_of, log_facts, readme
+from kapwa.studio.core.describe import Tables, croissant, datasheet, languages_of, log_facts, readme
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import lock_project, record, single_writer
@@ -109,10 +110,8 @@ def _write(files: Mapping[str, bytes], folder: Path) -> None:
         for name, content in files.items():
             (fresh / name).write_bytes(content)
         if errors := check_folder(fresh).errors:
-            raise UsageError(
-                _("The release would not run: %(reason)s") % {"reason": errors[0].message},
-                hint=_("Mend that, and try again."),
-            )
+            message = _("The release would not run: %(reason)s") % {"reason": errors[0].message}
+            raise UsageError(message, hint=_("Mend that, and try again."))
 
 
 def _numbers(version: str) -> tuple[int, int, int]:
@@ -167,10 +166,8 @@ def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
         least = (*last[:place], last[place] + 1, 0, 0)[:3]
         if numbers < least:
             names = {"version": version, "before": form.last.version, "why": plan.why}
-            raise UsageError(
-                _("%(version)s is too small a step after %(before)s: %(why)s.") % names,
-                hint=_("Make it %(version)s.") % {"version": ".".join(map(str, least))},
-            )
+            message = _("%(version)s is too small a step after %(before)s: %(why)s.") % names
+            raise UsageError(message, hint=_("Make it %(version)s.") % {"version": ".".join(map(str, least))})
 
 
 def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
@@ -218,13 +215,12 @@ def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
 
 def credits_of(project: Project, authors: list[str]) -> list[str]:
     """Return how the authors of a release want to be credited today, without those who want none."""
-    credits_ = []
-    for member in Membership.objects.filter(project=project, author__in=authors).select_related("person"):
-        if member.credit == "name" and member.person is not None and member.person.name:
-            credits_.append(member.person.name)
-        elif member.credit == "pseudonym" and member.pseudonym:
-            credits_.append(member.pseudonym)
-    return sorted(" ".join(name.split()) for name in credits_)
+    members = Membership.objects.filter(project=project, author__in=authors).exclude(credit="")
+    names = [
+        member.person.name if member.credit == "name" else member.pseudonym
+        for member in members.select_related("person")
+    ]
+    return sorted(" ".join(name.split()) for name in names if name)
 
 
 def canary(project: Project, version: str) -> str:
@@ -256,11 +252,13 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     if private:
         mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
         card["limits"] = [*card["limits"], mark]
+    unnamed = len(release.authors) - len(credited)
+    credits_page = {"title": card["title"], "release": release, "names": credited, "unnamed": unnamed}
     about = form.about.format(culture=card["culture"])
     files = {
         **encoded,
         CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
-        "CREDITS.md": _credits(card["title"], release, credited).encode(),
+        "CREDITS.md": render_to_string("studio/release_credits.md", credits_page).encode(),
         "README.md": readme(card, about, tables).encode(),
     }
     if gone := form.withdrawn(release):
@@ -318,11 +316,3 @@ def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 def _hashes(files: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-
-
-def _credits(title: str, release: Release, names: list[str]) -> str:
-    lines = [f"# {as_markdown(title)}, {release.version}", "", f"Frozen on {release.date}.", ""]
-    lines += [f"- {as_markdown(name)}" for name in names]
-    if unnamed := len(release.authors) - len(names):
-        lines.append(f"- {unnamed} not named")
-    return "\n".join(lines) + "\n"

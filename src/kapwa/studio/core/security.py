@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
@@ -33,8 +32,7 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PROJECT = "p/<slug:project>/"
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """Who looks at a project, and what they ask."""
 
     request: HttpRequest
@@ -46,8 +44,7 @@ class Visit:
         return any(role in roles for role in self.member.roles)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A page: its path, who reads it, who posts to it; ``public`` pages ask for nobody, ``api`` ones speak JSON."""
 
     name: str
@@ -91,12 +88,10 @@ def page(
         def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
-            member = (
-                Membership.objects.select_related("project")
-                .filter(project__slug=project, person=request.user, left=None)
-                .first()
-            )
-            if member is None:  # that a project exists is nobody else's business
+            present = Membership.objects.filter(project__slug=project, person=request.user, left=None)
+            if (
+                member := present.select_related("project").first()
+            ) is None:  # that a project exists is nobody else's business
                 raise Http404
             visit = Visit(request, member.project, member)
             # Its people may have worded the interface anew.

@@ -9,6 +9,7 @@ import io
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.sheets import Column, Sheet, render
@@ -37,7 +38,8 @@ def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
         parts.append((Column(f"{label} [{name}]", 12 if fields[0].options else 40, allowed), [""] * len(tasks)))
     parts.append((Column("[task]", 12), [binding(member, task) for task in tasks]))
     rows = list(zip(*(cells for _column, cells in parts), strict=True))
-    sheet = Sheet("work", [column for column, _cells in parts], rows, _instructions(desk))
+    instructions = render_to_string("studio/work_instructions.html", {"desk": desk})
+    sheet = Sheet("work", [column for column, _cells in parts], rows, instructions)
     return render(sheet, ("xlsx",))["work.xlsx"]
 
 
@@ -51,16 +53,6 @@ def _choices(field: Field) -> str:
 
 def _as_line(shown: Shown) -> str:
     return ": ".join(filter(None, (shown.label, shown.text)))
-
-
-def _instructions(desk: Desk) -> str:
-    lines = (
-        _("Where there are choices, write the number of yours."),
-        _("Leave all coloured cells of a row empty to leave the task out."),
-        _("Change nothing else. Save the file, and give it back on the page “Work”, under “Bring work back”."),
-    )
-    first = _("Each row is one task. Read it, and fill in the coloured cells.")
-    return "\n".join((f"# {desk.title()}", "", first, "", *(f"- {line}" for line in lines)))
 
 
 def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:

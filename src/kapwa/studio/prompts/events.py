@@ -42,11 +42,13 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     part.save()
 
 
+@kind(*(f"{role}.added" for role in ROLES))
 def added(event: Event, *, live: bool) -> None:
     """Body: ``fields``, the columns of a row of the perturbation form."""
     _write(PromptPart(**common(event), role=event.kind.partition(".")[0]), event, live=live)
 
 
+@kind(*(f"{role}.revised" for role in ROLES))
 def revised(event: Event, *, live: bool) -> None:
     """Body: ``fields``, and ``base``, the event of the text that was seen."""
     part = _part(event)
@@ -57,19 +59,13 @@ def revised(event: Event, *, live: bool) -> None:
     _write(part, event, live=live)
 
 
+@kind(f"{IDENTITY}.agreed", f"{TEMPLATE}.agreed")
 def agreed(event: Event, *, live: bool) -> None:
     """Body: ``text``, the event of the text that was seen."""
     _part(event).judge(event, event.body["text"], live=live)
 
 
+@kind(*(f"{role}.retired" for role in ROLES), stays=True)
 def retired(event: Event, *, live: bool) -> None:
     """Nothing new is made of it; releases that have it keep it."""
     change(_part(event), retired=True)
-
-
-for _role in ROLES:
-    kind(f"{_role}.added")(added)
-    kind(f"{_role}.revised")(revised)
-    kind(f"{_role}.retired", stays=True)(retired)
-for _role in (IDENTITY, TEMPLATE):
-    kind(f"{_role}.agreed")(agreed)

@@ -12,12 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
+from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.interface import Interface
 from kapwa.studio.core.languages import Language, language
 from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
 register.filter(words)
+register.filter(as_markdown)
 
 # Words of fields and of shared code that pages show, named here so that the catalogs have them.
 _WORDS = (
