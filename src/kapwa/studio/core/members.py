@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError, nearest
 from kapwa.files import filling
 from kapwa.studio.core.roles import ROLES
-from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode
+from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode, change
 
 # 10^16 codes: however fast a server answers and from however many networks somebody guesses, a year finds none (see the
 # threat model), so nobody has to be kept out. Who knows how a code begins could try the rest: after so many wrong ones
@@ -135,8 +135,7 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
         if member.person.memberships.exclude(pk=member.pk).exists():
             # Whoever runs one project may let somebody back into that one alone, not into others as them.
             member.person = Person()
-        member.person.access = hashed(code)
-        member.person.save()
+        change(member.person, access=hashed(code))
         member.save()
         return member.person, code
     if person is None:

@@ -155,17 +155,12 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
 def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
     """Record each row that was given, or nothing where a row is wrong; then return what is."""
     table = _given(request, visit, role)  # nobody waits while it is read
-    with single_writer(), transaction.atomic():
-        return _add_rows(request, visit, role, table)
-
-
-def _add_rows(request: HttpRequest, visit: Visit, role: str, table: Table) -> list[DataError]:
-    rows, wrong = read_table(role, table, visit.project)
-    if len(rows) > MOST_PASTED:
-        message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
-        raise UsageError(message, hint=_("Give fewer at once."))
     form = form_number(request) or uuids.uuid4()
-    with transaction.atomic():
+    with single_writer(), transaction.atomic():
+        rows, wrong = read_table(role, table, visit.project)
+        if len(rows) > MOST_PASTED:
+            message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
+            raise UsageError(message, hint=_("Give fewer at once."))
         for row, fields in rows:
             number = uuids.uuid5(form, str(row))
             try:
