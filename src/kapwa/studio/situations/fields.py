@@ -24,6 +24,9 @@ TEXT_FIELDS = (*PARTS, *GROUPS["relevant"], *GROUPS["irrelevant"])
 _DESCRIBING = ("topic", "category", "source", "notes")
 FIELDS = ("language", "best", *TEXT_FIELDS, *(name + GLOSS for name in TEXT_FIELDS), *_DESCRIBING)
 
+# What :func:`words` makes of the name of any field.
+NAMED_FIELDS = ("language", "best", *PARTS, *RESPONSES, *_DESCRIBING)
+
 Fields = Mapping[str, str]
 
 

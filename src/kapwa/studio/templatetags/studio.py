@@ -9,7 +9,6 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
 from kapwa.studio.core.describe import as_markdown
@@ -20,14 +19,6 @@ from kapwa.studio.situations.fields import best_response, words
 register = template.Library()
 register.filter(words)
 register.filter(as_markdown)
-
-# Words of fields and of shared code that pages show, named here so that the catalogs have them.
-_WORDS = (
-    *(_n("language"), _n("topic"), _n("category"), _n("best"), _n("source"), _n("notes")),
-    *(_n("user"), _n("context"), _n("personal situation"), _n("instruction"), _n("relevant"), _n("irrelevant")),
-    *(_n("ethics"), _n("shared knowledge"), _n("full"), _n("partial"), _n("unenriched")),
-    *(_n("Agreement"), _n("Krippendorff's α")),
-)
 
 
 @register.simple_tag

@@ -12,7 +12,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
-from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -131,9 +130,9 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
 
 
-def _json(value: Any, content_type: str = "application/json") -> HttpResponse:
+def _json(value: Any) -> HttpResponse:
     content = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")  # nothing that could be taken for a page
-    return HttpResponse(content, content_type=content_type)
+    return HttpResponse(content, content_type="application/json")
 
 
 @page("sync/", read=EVERYONE, write=EVERYONE, hold_write_lock=False, api=True)
@@ -169,13 +168,5 @@ def phone(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("phone/manifest.json", read=EVERYONE)
 def manifest(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say how the page is installed as an application."""
-    about = {
-        "name": visit.project.title,
-        "short_name": visit.project.title[:24],
-        "start_url": reverse("phone", args=[visit.project.slug]),
-        "display": "standalone",
-        "background_color": "#fefefe",
-        "theme_color": "#0a6c74",
-        "icons": [{"src": static("studio/icon.svg"), "sizes": "any", "type": "image/svg+xml", "purpose": "any"}],
-    }
-    return _json(about, "application/manifest+json")
+    content_type = "application/manifest+json"
+    return render(request, "studio/manifest.json", {"project": visit.project}, content_type=content_type)

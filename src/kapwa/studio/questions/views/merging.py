@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.languages.phrases import is_non_answer
-from kapwa.people.agreement import NAMES
 from kapwa.people.answers import AnswerAgreement, agreement_of
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.release import item_id
@@ -20,14 +19,13 @@ from kapwa.studio.core.roles import COORDINATORS, MERGERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of, tidy_line
-from kapwa.studio.core.views.common import act, as_file, show
+from kapwa.studio.core.views.common import act, as_file, named_agreement, show
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import Decision, Wording
 from kapwa.tables_io import csv_bytes
 
-_SHOWN = ("percent", "krippendorff-nominal")
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
 
 
@@ -44,7 +42,7 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
         rows=merged,
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
-        agreement=[row | {"name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN],
+        agreement=named_agreement(rows),
         people=len({answer.author for wording in merged for answer in (*wording.counted, *wording.old)}),
         stale=sum(len(wording.old) for wording in merged),
     )

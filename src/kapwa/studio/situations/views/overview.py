@@ -9,19 +9,17 @@ from typing import Any, NamedTuple
 from django.http import HttpResponse
 from django.utils.translation import gettext_noop
 
-from kapwa.people.agreement import NAMES, agreement_rows
+from kapwa.people.agreement import agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
 from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project, Topic
-from kapwa.studio.core.views.common import show
+from kapwa.studio.core.views.common import named_agreement, show
 from kapwa.studio.situations.checks import longest_trick, usual_place
 from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
-
-_SHOWN = ("percent", "krippendorff-nominal")
 
 
 class Coverage(NamedTuple):
@@ -77,8 +75,7 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     if not people:
         return []
     table = [[votes.get(author) for author in people] for votes in cells.values()]
-    rows = agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500)
-    return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN]
+    return named_agreement(agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500))
 
 
 def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
