@@ -51,9 +51,8 @@ def message_approved(event: Event, *, live: bool) -> None:
     if not event.subject:
         _put(event, approved=True, approver=event.actor)
         return
-    row = InterfaceText.objects.filter(project_id=event.project_id, id=event.subject).first()
-    if row is None:
-        raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
+    hint = _("Open the page again.")
+    row = row_or_refused(InterfaceText, event, _("This text was changed meanwhile."), hint=hint)
     if live and row.author == event.actor:
         raise RefusedError(_("You wrote this text."), hint=_("Somebody else approves it."))
     change(row, approved=True, approver=event.actor, seq=event.seq)

@@ -89,9 +89,8 @@ def page(
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
             present = Membership.objects.filter(project__slug=project, person=request.user, left=None)
-            if (
-                member := present.select_related("project").first()
-            ) is None:  # that a project exists is nobody else's business
+            member = present.select_related("project").first()
+            if member is None:  # that a project exists is nobody else's business
                 raise Http404
             visit = Visit(request, member.project, member)
             # Its people may have worded the interface anew.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from kapwa.studio.core.kinds import RefusedError, common, kind
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import APPROVED, PROPOSED, Event, change
 from kapwa.studio.prompts.tables import PromptPart
 
@@ -21,10 +21,7 @@ ROLES = tuple(PLURALS)
 
 def _part(event: Event) -> PromptPart:
     role = event.kind.partition(".")[0]
-    part = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
-    if part is None:
-        raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
-    return part
+    return row_or_refused(PromptPart, event, _("This is not there any more."), role=role, retired=False)
 
 
 def _write(part: PromptPart, event: Event, *, live: bool) -> None:

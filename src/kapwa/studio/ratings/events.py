@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.people.forms import asked_of, options_of
 from kapwa.records import Item
-from kapwa.studio.core.kinds import RefusedError, common, kind
+from kapwa.studio.core.kinds import common, kind, row_or_refused
 from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.fields import Fields, as_item
@@ -70,8 +70,7 @@ def text_judged(event: Event, *, live: bool) -> None:
 
     The last that a person says of a thing counts.
     """
-    if not Drawn.objects.filter(project_id=event.project_id, id=event.subject).exists():
-        raise RefusedError(_("This text is not there any more."), hint=_("Go on with the next."))
+    row_or_refused(Drawn, event, _("This text is not there any more."), hint=_("Go on with the next."))
     key = {"id": f"{event.subject}:{event.actor}", "drawn_id": event.subject, "author": event.actor}
     judgement = {name: event.body[name] for name in ("order", "values", "remark")}
     Judgement(**common(event) | key | judgement).save()
