@@ -88,9 +88,8 @@ def _empty_events(author: str, events: Iterable[Event]) -> None:
             event.erased, event.body = True, {name: body[name] for name in FIELDS_KEPT if name in body}
         elif fields and "changes" in body:
             fields_changed[str(event.uuid)] = fields
-            event.body = body | {
-                "changes": {name: text for name, text in body["changes"].items() if name not in fields}
-            }
+            changes = {name: text for name, text in body["changes"].items() if name not in fields}
+            event.body = body | {"changes": changes}
 
 
 def _words(events: Iterable[Event]) -> Iterator[str]:

@@ -215,11 +215,8 @@ def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
 
 def credits_of(project: Project, authors: list[str]) -> list[str]:
     """Return how the authors of a release want to be credited today, without those who want none."""
-    members = Membership.objects.filter(project=project, author__in=authors).exclude(credit="")
-    names = [
-        member.person.name if member.credit == "name" else member.pseudonym
-        for member in members.select_related("person")
-    ]
+    members = Membership.objects.filter(project=project, author__in=authors).exclude(credit="").select_related("person")
+    names = [member.person.name if member.credit == "name" else member.pseudonym for member in members]
     return sorted(" ".join(name.split()) for name in names if name)
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.studio.core.tables import Current, Event, Project, Release
+from kapwa.studio.core.text import key_of
 
 # What a card says of limits where the project says nothing.
 LIMITS = "It holds what the people who took part thought; others of the culture may differ."
@@ -87,14 +88,11 @@ class ReleaseForm:
 
     def keys(self, published: Sequence[Published]) -> dict[str, str]:
         """Return a hash of what of each item must stay the same unless a release is a new major version."""
-        return {
-            item.item: hashlib.blake2b(
-                json.dumps([_without(row, self.describing) for rows in item.tables.values() for row in rows]).encode(),
-                key=self.project.salt.encode(),
-                digest_size=8,
-            ).hexdigest()
-            for item in published
-        }
+        keys = {}
+        for item in published:
+            rows = [_without(row, self.describing) for table in item.tables.values() for row in table]
+            keys[item.item] = key_of(self.project, json.dumps(rows))
+        return keys
 
 
 def _without(row: Mapping[str, Any], names: Collection[str]) -> list[tuple[str, Any]]:

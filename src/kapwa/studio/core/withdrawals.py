@@ -66,8 +66,8 @@ def known(*files: Path) -> dict[str, str]:
 def keep(*files: Path) -> None:
     """Write the file beside the database: what is known, and what ``files`` tell."""
     if rows := sorted(known(*files).items()):
-        lines_ = (json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
-        write_text(settings.KAPWA_HOME / NAME, "".join(lines_))
+        written = (json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
+        write_text(settings.KAPWA_HOME / NAME, "".join(written))
 
 
 def undone(project: Project, withdrawn: Mapping[str, str]) -> Iterator[tuple[Membership, str]]:
