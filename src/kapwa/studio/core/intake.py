@@ -64,7 +64,7 @@ class Record(BaseModel):
             return None
 
 
-class Taken(NamedTuple):
+class Outcome(NamedTuple):
     """How many answers are new, how many were here before, and what was not taken, in people's words."""
 
     new: int
@@ -141,7 +141,7 @@ def _take(members: Mapping[str, Membership], sent: Record) -> tuple[int, str]:
     return 200, ""
 
 
-def take_in(project: Project, path: Path, *, only: Membership | None = None, by: str = "") -> Taken:
+def take_in(project: Project, path: Path, *, only: Membership | None = None, by: str = "") -> Outcome:
     """Take in the records of a file: a workbook, a CSV of Collect's submissions, or what a phone saved (JSON).
 
     ``only``: the one member whose answers may be in it; None takes everybody's. ``by``: the author who brings it, which
@@ -159,10 +159,10 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
         part = _take_part(project, records[first : first + MOST_RECORDS], only=only, by=by)
         new += part.new
         refused += (f"{path.name}, {line}" for line in part.refused)
-    return Taken(new, len(records) - len(refused) - new, refused)
+    return Outcome(new, len(records) - len(refused) - new, refused)
 
 
-def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Taken:
+def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Outcome:
     """Take in as many records as a phone sends at once, each with its row, while others wait."""
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with single_writer(), transaction.atomic():
@@ -178,7 +178,7 @@ def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Me
         new = answers.count() - before
         if by and new:
             record(project, "work.brought", {"new": new}, actor=by)
-    return Taken(new, len(records) - len(refused) - new, refused)
+    return Outcome(new, len(records) - len(refused) - new, refused)
 
 
 def records_of(content: bytes, path: Path | None = None) -> list[Any]:

@@ -142,7 +142,7 @@ def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]
     return Table(Path(role), tuple(cells), [Record(1, cells)], [])
 
 
-def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
+def _sent_table(request: HttpRequest, visit: Visit, role: str) -> Table:
     """Return what was typed, pasted or sent as a table."""
     sent, pasted = request.FILES.get("file"), request.POST.get("pasted", "")
     if not sent and not pasted.strip():
@@ -154,7 +154,7 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
 
 def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
     """Record each row that was given, or nothing where a row is wrong; then return what is."""
-    table = _given(request, visit, role)  # nobody waits while it is read
+    table = _sent_table(request, visit, role)  # nobody waits while it is read
     form = form_number(request) or uuids.uuid4()
     with single_writer(), transaction.atomic():
         rows, wrong = read_table(role, table, visit.project)

@@ -21,7 +21,7 @@ from kapwa.suites.blend.prompts import Template, default_prompts, read_prompts
 from kapwa.suites.blend.questions import kind_of
 
 
-class Taken(NamedTuple):
+class Imported(NamedTuple):
     """How many questions and wordings of them are new; or the rows for which nothing was taken in."""
 
     questions: int = 0
@@ -29,7 +29,7 @@ class Taken(NamedTuple):
     problems: Sequence[DataError] = ()
 
 
-def import_questions(project: Project, data: str | Path) -> Taken:
+def import_questions(project: Project, data: str | Path) -> Imported:
     """Take a table or pack of questions in, with its prompts; answers in it stay where they are.
 
     ``data``: a file, a pack folder or ``sample:PACK``. The English text is the question, and the local one is proposed
@@ -50,7 +50,7 @@ def import_questions(project: Project, data: str | Path) -> Taken:
     if prompts.is_file():
         for (_culture, name), template in read_prompts(reader, prompts).items():
             rows.append(_prompt(name, template, defaults["language"]))
-    return Taken(problems=reader.problems) if reader.problems else _take_in(project, rows)
+    return Imported(problems=reader.problems) if reader.problems else _take_in(project, rows)
 
 
 def _prompt(name: str, template: Template, language: str) -> QuestionRow:
@@ -64,7 +64,7 @@ def add_prompts(project: Project) -> None:
     _take_in(project, [_prompt(name, Template(text, ""), "en") for name, text in english.items()])
 
 
-def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Taken:
+def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Imported:
     """Record what is new of ``rows``, by nobody."""
     questions = wordings = 0
     with single_writer(), transaction.atomic():
@@ -83,4 +83,4 @@ def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Taken:
                 body = {"language": tag, "text": tidy(row.local), "note": "", "source": question.text_event, "base": ""}
                 record(project, "wording.proposed", body, actor="", subject=question.id)
                 wordings += 1
-    return Taken(questions, wordings)
+    return Imported(questions, wordings)

@@ -26,7 +26,7 @@ from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release
 from kapwa.studio.core.text import pieces, tidy, tidy_line
 from kapwa.studio.core.views.common import act, show
 from kapwa.studio.questions.events import PROMPT, askable
-from kapwa.studio.questions.importing import Taken, import_questions
+from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
 
 # BLEnD's own; a project's topics take their place.
@@ -158,7 +158,7 @@ def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
         with brought(file, QUESTIONS, name=file.name or "") as path:
             result = import_questions(visit.project, path)
     except DataError as error:
-        result = Taken(problems=[error])
+        result = Imported(problems=[error])
     return show(visit, "question_import", 400 if result.problems else 200, taken=result)
 
 
