@@ -122,9 +122,9 @@ def test_addresses_that_are_none_are_refused(project: Any, tmp_path: Path) -> No
     from kapwa.studio import commands
 
     for url in ("javascript:alert(1)", "studio.example.org", "https://"):
-        with pytest.raises(UsageError, match="is no address of a studio"):
+        with pytest.raises(UsageError, match="is not the address of a studio"):
             commands.invite_people(project, ["writer"], 1, url)
-    with pytest.raises(UsageError, match=r"999\.1\.1\.1 is no address to listen on"):
+    with pytest.raises(UsageError, match=r"999\.1\.1\.1 is not an address to listen on"):
         next(commands.serve(tmp_path, host="999.1.1.1", port=0, url=""))
 
 

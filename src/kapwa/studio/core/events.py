@@ -29,7 +29,7 @@ def no_table_change(event: Event, *, live: bool) -> None:
 def topic_added(event: Event, *, live: bool) -> None:
     """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
     if Topic.objects.filter(project_id=event.project_id, name=event.body["name"], retired=False).exists():
-        raise RefusedError(_("There is “%(text)s” already.") % {"text": event.body["name"]})
+        raise RefusedError(_("“%(text)s” already exists.") % {"text": event.body["name"]})
     Topic.objects.create(**common(event), **event.body, author=event.actor)
 
 
@@ -55,9 +55,9 @@ def message_approved(event: Event, *, live: bool) -> None:
         return
     found = InterfaceText.objects.filter(project_id=event.project_id, id=event.subject).first()
     if found is None:
-        raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
+        raise RefusedError(_("Somebody has changed this text."), hint=_("Open the page again."))
     if live and found.author == event.actor:
-        raise RefusedError(_("You wrote this text."), hint=_("Somebody else approves it."))
+        raise RefusedError(_("You wrote this text."), hint=_("Somebody else has to approve it."))
     found.approved, found.approver, found.seq = True, event.actor, event.seq
     found.save()
 

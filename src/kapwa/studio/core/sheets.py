@@ -53,9 +53,9 @@ def _said(one: Shown) -> str:
 
 def _instructions(desk: Desk) -> str:
     lines = (
-        _("Where there are choices, write the number of yours."),
-        _("Leave all coloured cells of a row empty to leave the task out."),
-        _("Change nothing else. Save the file, and give it back on the page “Work”, under “Bring work back”."),
+        _("Where there are choices, write the number of your choice."),
+        _("To skip a task, leave all coloured cells of its row empty."),
+        _("Change nothing else. Save the file, and send it on the page “Work”, under “Import finished work”."),
     )
     first = _("Each row is one task. Read it, and fill in the coloured cells.")
     return "\n".join((f"# {desk.title()}", "", first, "", *(f"- {line}" for line in lines)))

@@ -23,7 +23,7 @@ def _part(event: Event) -> PromptPart:
     role = event.kind.partition(".")[0]
     found = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
     if found is None:
-        raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
+        raise RefusedError(_("This no longer exists."), hint=_("Go back to the list."))
     return found
 
 
@@ -34,7 +34,7 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     part.name = fields[NAMES[part.role]]
     same = [one for one in others.filter(name=part.name) if one.fields.get("topic") == fields.get("topic")]
     if live and same:
-        message = _("There is “%(text)s” already.") % {"text": part.name}
+        message = _("“%(text)s” already exists.") % {"text": part.name}
         raise RefusedError(message, hint=_("Change that one, or choose another name."))
     part.fields, part.text_event, part.author, part.agreed = fields, str(event.uuid), event.actor, []
     part.authors = list(dict.fromkeys([*part.authors, event.actor]))
@@ -51,7 +51,7 @@ def revised(event: Event, *, live: bool) -> None:
     """Body: ``fields``, and ``base``, the event of the text that was seen."""
     part = _part(event)
     if live and event.body["base"] != part.text_event:
-        raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+        raise RefusedError(_("Somebody else has changed this."), hint=_("Open it again: your text is below."))
     if live and event.body["fields"] == part.fields:
         raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
     _write(part, event, live=live)

@@ -71,7 +71,7 @@ def text_judged(event: Event, *, live: bool) -> None:
     The last that a person says of a thing counts.
     """
     if not Drawn.objects.filter(project_id=event.project_id, id=event.subject).exists():
-        raise RefusedError(_("This text is not there any more."), hint=_("Go on with the next."))
+        raise RefusedError(_("This text no longer exists."), hint=_("Continue with the next one."))
     own = {"id": f"{event.subject}:{event.actor}", "drawn_id": event.subject, "author": event.actor}
     said = {name: event.body[name] for name in ("order", "values", "remark")}
     Judgement(**common(event) | own | said).save()

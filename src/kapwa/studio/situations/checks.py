@@ -55,7 +55,7 @@ def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> 
 def _missing(fields: Fields) -> Iterator[Said]:
     for name in _NEEDED:
         if not fields.get(name):
-            yield Said("error", name, _("nothing is filled in."))
+            yield Said("error", name, _("this field is empty."))
     if not best_response(fields):
         yield Said("error", "best", _("no relevant response is chosen as the best"))
     few = _("only %(n)d of them: the form asks for at least %(least)d")
@@ -71,7 +71,7 @@ def _texts(fields: Fields) -> Iterator[Said]:
     for name in TEXT_FIELDS:
         text = fields.get(name, "")
         if text and lacks_final_sign(text):
-            yield Said("note", name, _("no sign at the end of the sentence"))
+            yield Said("note", name, _("no punctuation mark at the end of the sentence"))
         if text and scripts and not has_script(text, scripts):
             yield Said("warning", name, _("not written in the script of the language %(tag)s") % {"tag": tag})
         english = name if tag.partition("-")[0] == "en" else name + GLOSS
@@ -82,13 +82,13 @@ def _texts(fields: Fields) -> Iterator[Said]:
             text = fields.get(field, "")
             yield from (Said(severity, field, message) for severity, message in cell_oddities(text))
             if _LOST.search(text):
-                yield Said("warning", field, _("letters were lost: there is a question mark or sign where one belongs"))
+                yield Said("warning", field, _("letters were lost: a question mark or another sign replaces them"))
 
 
 def _best(fields: Fields) -> Iterator[Said]:
     best, wrong = best_response(fields), responses(fields, "irrelevant")
     if best and wrong and by_length(as_item(fields, "", "", ""), 1):
-        longest = _("the best is the longest: %(best)d characters, the irrelevant ones %(least)d to %(most)d")
+        longest = _("the best response is the longest: %(best)d characters, irrelevant ones %(least)d to %(most)d")
         lengths = {"best": len(best), "least": min(map(len, wrong)), "most": max(map(len, wrong))}
         yield Said("note", "best", longest % lengths)
     prompt = prompts(fields)["full"]

@@ -19,20 +19,20 @@ class Question(NamedTuple):
 
 
 # Of Kalahi's appendix A; the words are ours, and a project may put its own in their place.
-OPENING, FOLLOW_UP, ACTION = _n("To begin with"), _n("To go on"), _n("What one would do")
+OPENING, FOLLOW_UP, ACTION = _n("Opening question"), _n("Follow-up question"), _n("What you would do")
 
 
 _QUESTIONS = (
     ("experience", OPENING, _n("What have you lived through that only somebody of your community would know?")),
-    ("differences", OPENING, _n("When you were among other people, what was done differently from what you know?")),
+    ("differences", OPENING, _n("When you were among people from elsewhere, what did they do differently?")),
     ("likes", OPENING, _n("Name three things you like about being {culture}, and three that you do not.")),
-    ("behaviour", OPENING, _n("By which acts, words or feelings would you know at once that somebody is {culture}?")),
+    ("behaviour", OPENING, _n("Which acts, words or feelings show you at once that somebody is {culture}?")),
     ("meaning", OPENING, _n("What does being {culture} mean to you?")),
-    ("agree", FOLLOW_UP, _n("Are people of some places or families more likely to do this? Which, and why?")),
+    ("agree", FOLLOW_UP, _n("Are people from some places or families more likely to do this? Which, and why?")),
     ("relevant", FOLLOW_UP, _n("Does this matter in your own community today? Why, or why not?")),
-    ("hallmark", FOLLOW_UP, _n("Would others know somebody by it, or do outsiders only believe so?")),
+    ("hallmark", FOLLOW_UP, _n("Could others recognise somebody by this, or do only outsiders believe so?")),
     ("elder", ACTION, _n("An elder you respect says something wrong. How would you tell them, or would you not?")),
-    ("travel", ACTION, _n("You travel on a crowded bus or boat. What do you take care of?")),
+    ("travel", ACTION, _n("You travel on a crowded bus or boat. What are you careful about?")),
     ("avoid", ACTION, _n("Which places near you would you not go to, and when? What do you do instead?")),
     ("ill", ACTION, _n("You have a cold, a sore throat or a broken arm. What do you do first, and whom do you ask?")),
 )

@@ -143,7 +143,7 @@ def _decision(request: HttpRequest, found: Merged) -> tuple[str, dict[str, Any]]
     if "confirm" in post:
         now = [found.wording.question.revision, found.wording.revision]
         if post["confirm"] != ".".join(map(str, now)):
-            raise UsageError(_("The question changed meanwhile."), hint=_("Open it again and read it once more."))
+            raise UsageError(_("The question has changed."), hint=_("Open it again and read the new version."))
         seen = {(one.question_revision, one.wording_revision) for one in found.old}
         return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": now}
     for name in ("split", "named"):
