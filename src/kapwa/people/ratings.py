@@ -186,7 +186,8 @@ def _render_shares(found: HumanRatings, shares: pl.DataFrame) -> RenderableType:
 
     by = shares.columns[0]
     counts = f"({found.responses} answers, {found.raters} raters{'' if by == 'model' else ', all models'})"
-    title = f"Answers of which at least 2/3 of their raters said that it {rating_suite(found.form).yes_means} {counts}"
+    means = f"yes: the answer {rating_suite(found.form).yes_means}"
+    title = f"Answers with a yes from at least 2/3 of their raters ({means}) {counts}"
     table = Table(title=title, title_justify="left")
     # Names of models and cultures are broken over lines, never cut.
     table.add_column(by, overflow="fold", min_width=11)

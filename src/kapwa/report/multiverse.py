@@ -106,9 +106,10 @@ def variance_table(view: TaskView) -> Table | None:
         rows=rows,
         csv=csv_text(head, tidy),
         note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
-        "wordings and draws here; more of what has the largest share makes it smaller. Items and wordings count as "
-        f"draws from more of their kind; estimates below 0 are shown as 0. Fewer than {FEWEST + 1} wordings or "
-        f"cultures do not tell how far such differ; the intervals take them to vary normally.{gone}",
+        "wordings and draws here; it gets smaller with more of what has the largest share. Items and wordings are "
+        "treated as samples from more of their kind; estimates below 0 are shown as 0. "
+        f"Fewer than {FEWEST + 1} wordings or cultures do not show how much these differ; the intervals assume that "
+        f"they vary normally.{gone}",
     )
 
 
@@ -116,7 +117,7 @@ def _spread(one: Component, design: Decomposition, info: Mapping[str, Any]) -> l
     """The standard deviation of a component and its interval, or by what it is not told."""
     if (one.freedom or 0) < FEWEST:
         few = {"prompt": wording.count(design.prompts, "wording"), "culture": wording.count(design.cultures, "culture")}
-        return [NONE.text, f"not told by {few.get(one.name, 'so few')}"]
+        return [NONE.text, f"not known from {few.get(one.name, 'so few')}"]
     deviation, low, high = (
         wording.points(sqrt(max(part or 0.0, 0.0)), info, 1) for part in (one.variance, one.low, one.high)
     )
@@ -201,4 +202,4 @@ def multiverse_sentence(view: TaskView) -> str:
         f"{isolate(view.labels[list(means)[a]])} and {isolate(view.labels[list(means)[b]])}" for a, b in beyond[:3]
     ]
     more = f", and {len(beyond) - 3} more pairs" if len(beyond) > 3 else ""
-    return f"{first}. By more than chance the wording changes the difference between {'; '.join(which)}{more}."
+    return f"{first}. By more than chance, the wording changes the difference between {'; '.join(which)}{more}."

@@ -82,8 +82,8 @@ def model_table(views: Sequence[TaskView]) -> Table:
             values = ((row or {}).get(key) for key in ("value", "low", "high", "n"))
             tidy.append([label, view.task, sources[view.slug], name, *values])
     several = any(len(view.subjects) > 1 for view in views)
-    note = "Under each score its 95% interval."
-    note += " Means over cultures, each counting alike." if several else ""
+    note = "Under each score is its 95% interval."
+    note += " In means over cultures, each culture has the same weight." if several else ""
     return Table(
         key=f"{views[0].slug}-models",
         caption=f"Every model on {' and '.join(dict.fromkeys(view.task for view in views))}",
@@ -222,5 +222,5 @@ def topic_table(view: TaskView) -> Table | None:
         head=["Topic", *map(isolate, view.labels)],
         rows=rows,
         csv=csv_text(("model", "group", "topic", "value", "low", "high", "n"), tidy),
-        note="Each culture counts alike.",
+        note="Each culture has the same weight.",
     )

@@ -138,7 +138,7 @@ def choice_block(found: HumanBaseline, key: str, whose: str, noun: tuple[str, st
     said = [
         f"{people} chose the best option in {wording.amount(found.mean.value, SHARE)} ({between}) of "
         f"{wording.count(found.mean.n, 'choice')} for {items}.{f' On the same items: {models}.' if models else ''}",
-        "At least two thirds of those who chose took the best option in "
+        "At least two thirds of those who chose agreed on the best option in "
         f"{wording.amount(found.majority.value, SHARE)} of {items}.",
     ]
     rows = [
@@ -233,9 +233,9 @@ def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
         for row in shares.iter_rows(named=True)
     ]
     note = (
-        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are of "
-        "those who had one; sides are drawn for each person and pair, so a share far from half for what stood "
-        "first tells of the side, and not of the texts."
+        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are among "
+        "those who had one. Sides are drawn for each person and pair, so a share for the first text that is far from "
+        "half is an effect of the side, not of the texts."
     )
     return Table(key, caption, ["People …", "Count", "Share"], rows, frame_csv(shares), note)
 
@@ -250,14 +250,14 @@ def _share_table(form: str, found: HumanRatings, shares: pl.DataFrame) -> Table:
         ]
         name = culture_name(whose) if by == "culture" else clean(whose)
         rows.append([Cell(name), Cell(f"{max(own['n'].to_list()):,}", number=True), *cells])
-    means = f"said that it {rating_suite(form).yes_means}, by {by}{', all models' * (by == 'culture')}"
+    means = f"(yes: the answer {rating_suite(form).yes_means}), by {by}{', all models' * (by == 'culture')}"
     return Table(
         f"{form}-ratings-{by}",
-        f"Answers of which at least 2/3 of their raters {means}",
+        f"Answers with a yes from at least 2/3 of their raters {means}",
         [by.capitalize(), "Answers", *(criterion.code for criterion in found.criteria)],
         rows,
         frame_csv(shares),
-        "Under each share its 95% interval. Answers that nobody judged are left out; counts are in the CSV.",
+        "Under each share is its 95% interval. Answers that nobody judged are left out; counts are in the CSV.",
     )
 
 
@@ -275,7 +275,7 @@ def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[
         units = max(own["units"].drop_nulls().to_list(), default=0)
         rows.append([Cell(kinds[str(one)]), *cells, Cell(f"{units:,}", number=True)])
         notes += [f"{kinds[str(one)]}: {note}." for note in own["note"].unique(maintain_order=True) if note]
-    note = " ".join(["1 is full agreement, 0 what chance gives, but for agreement itself, which is a share.", *notes])
+    note = " ".join(["1 is full agreement and 0 is what chance gives; agreement itself is a share.", *notes])
     head = {"coding": "Categories", "criterion": "Question"}[kind]
     return Table(
         key,

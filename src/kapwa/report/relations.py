@@ -231,8 +231,8 @@ def relation_table(found: Sequence[Relation]) -> Table | None:
         head=["Tasks", "Pearson r (95% interval)", "Without sampling error (95% interval)", "Cultures"],
         rows=rows,
         csv=csv_text((*head, *more), tidy),
-        note="The intervals take cultures for independent draws; neighbours are not. Without sampling error is what r "
-        "would be if every culture were asked all questions of this kind (disattenuated).",
+        note="The intervals treat cultures as independent samples; neighbours are not. “Without sampling error” is "
+        "what r would be if every culture were asked all questions of this kind (disattenuated).",
     )
 
 
@@ -258,8 +258,8 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
         head=["Metrics", "Pearson r", "Spearman ρ", "r without sampling error", "Runs"],
         rows=rows,
         csv=frame_csv(frame),
-        note="Under each coefficient its 95% interval; where there is none, no coefficient is shown. The intervals "
-        "take models for independent draws, which models of one family are not.",
+        note="Under each coefficient is its 95% interval; where there is none, no coefficient is shown. The intervals "
+        "treat models as independent samples, which models of one family are not.",
     )
 
 

@@ -33,7 +33,7 @@ OUTCOMES = {
     "failed": "Failed",
 }
 # Metrics that count answers which are among the other outcomes too.
-READ = "Right of right and wrong"
+READ = "Right among right and wrong"
 FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
 TIDY = (
     *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
@@ -43,7 +43,7 @@ TIDY = (
     "compared",
 )
 _OF_TOP = tuple(enumerate(("low", "high", "relative", "relative_low", "relative_high")))
-RANKS = "The ranks of a model's column hold all together with 95% confidence."
+RANKS = "All ranks in a model's column hold together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
 
 
@@ -76,7 +76,7 @@ def score_cell(
         return NONE._replace(small="no score" if row else "")
     small = wording.interval(row["low"], row["high"], info)
     if top is not None and wording.known(top.relative_low):
-        small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s"
+        small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s score"
         small += f" by {label_text(top.paired_with)}" if top.paired_with else ""
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
@@ -161,7 +161,7 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
         for i, label in enumerate(view.labels)
     )
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
-    notes += [f"Order and ranks go by the {view.compared(metric).words}. {RANKS}"] if ranked else []
+    notes += [f"Order and ranks are by the {view.compared(metric).words}. {RANKS}"] if ranked else []
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
@@ -310,7 +310,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
         rows.append([Cell(subject.label, lost), *cells])
     return Table(
         key=f"{view.slug}-confusion-{confusion.run}-{label}",
-        caption=f"Whose answers are given most often where they are wrong: {isolate(label)}, "
+        caption=f"Whose answers the model gives most often when it is wrong: {isolate(label)}, "
         f"{variant_name(confusion.variant)}",
         head=["Asked about", "Most often", "Second", "Third"],
         rows=rows,
@@ -354,7 +354,9 @@ def counts_table(view: TaskView) -> Table:
             language = row["language"] if view.many else s.language
             tidy.append([label, s.culture, language, variant, *(row[name] for name in OUTCOMES), *other])
     note = "Each culture's counts are in the CSV." if view.many else ""
-    note += " The columns on the right count answers that are among the others too." if flags and view.many else ""
+    note += (
+        " The answers in the columns on the right are also counted in the other columns." if flags and view.many else ""
+    )
     head = ("model", "culture", "language", "variant", *OUTCOMES, *([] if view.many else ["other_language"]))
     together = ", all cultures together" if view.many else ""
     return Table(

@@ -105,7 +105,7 @@ def quartiles_table(view: AnalysisView) -> Table | None:
         head=["Corpus", "Across", "Within", "Concepts"],
         rows=rows,
         csv=csv_text(("corpus", "task", "side", "first_quartile", "median", "third_quartile", "concepts"), tidy),
-        note="Small: first to third quartile, of concepts. They are no interval.",
+        note="Small: first to third quartile, of concepts. They are not a confidence interval.",
     )
 
 
@@ -243,8 +243,8 @@ def corpora_table(view: AnalysisView) -> Table:
     return Table(
         key="analysis-corpora",
         caption="What was analysed",
-        head=["Corpus", *(name.capitalize() for name in names), "Samples", "Tokens a text"],
+        head=["Corpus", *(name.capitalize() for name in names), "Samples", "Tokens per text"],
         rows=rows,
         csv=frame_csv(view.analysis.corpora),
-        note="Samples: texts an identity and concept have, on average. Empty texts take part.",
+        note="Samples: texts per identity and concept, on average. Empty texts are included.",
     )
