@@ -59,7 +59,7 @@ def import_(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Make runs of another tool's results: one for each task.
+    """Make runs from another tool's results: one for each task.
 
     They report and compare like any run. What the results do not tell stays unknown, and notes in run.json say what.
     """

@@ -50,7 +50,7 @@ def list_languages(
     if not tags:
         show("\nAny other language works too, without rules and unreviewed: 'kapwa languages th' says what is used.")
     show("\nNotes on each language: --json, and the reference in the documentation.")
-    show("What Kapwa knows of one, to review or correct: 'kapwa languages show ko'.")
+    show("What Kapwa knows of one language, to review or correct: 'kapwa languages show ko'.")
 
 
 @app.command("show")

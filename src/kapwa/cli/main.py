@@ -65,7 +65,7 @@ _DISK = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
-_REMEDY = "Make room or leave to write there, or name another place."
+_REMEDY = "Make room, allow writing there, or name another place."
 # What libraries say that cannot be loaded, start a thread or grow.
 _NO_MEMORY = re.compile(
     "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
@@ -73,11 +73,11 @@ _NO_MEMORY = re.compile(
 _PATHS = {
     errno.EEXIST: "it is a file, and a folder is needed",
     errno.ENOTDIR: "a part of this path is a file, where a folder is needed",
-    errno.ENOENT: "there is no such place, and it cannot be made",
+    errno.ENOENT: "this place does not exist and cannot be made",
     errno.EISDIR: "it is a folder, and a file is needed",
     errno.ENOTEMPTY: "it is a folder, and not empty",
     errno.ENAMETOOLONG: "its name is too long",
-    errno.ELOOP: "its links lead in a circle",
+    errno.ELOOP: "its links form a circle",
     errno.EINVAL: "no file can have this name there",
 }
 
@@ -89,7 +89,7 @@ def run() -> None:
             stream.reconfigure(errors="replace")  # a terminal of another encoding than UTF-8 shows "?", and goes on
     broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
     if broken is not None:
-        _fail(f"{broken!r} is not UTF-8, so no file with this name could be told of.\n  Name another place.")
+        _fail(f"{broken!r} is not UTF-8, so messages could not name the file.\n  Name another place.")
     try:
         app()
     except KapwaError as error:
@@ -110,7 +110,7 @@ def run() -> None:
 def _system_problem(error: BaseException) -> str:
     """Say what is wrong with the memory, the disk or a path, and what to do; "" where none is at fault."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-        return "the memory is full.\n  What was answered is kept. Take fewer items (--limit), or a machine with more."
+        return "the memory is full.\n  The answers so far are kept. Use fewer items (--limit) or more memory."
     # Where a file is to be renamed, it is the new name that was asked for.
     name = getattr(error, "filename2", None) or getattr(error, "filename", None)
     said = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words

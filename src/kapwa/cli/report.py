@@ -66,7 +66,7 @@ def report(
         for run in found:
             if folders[run.path.name] != run.path:
                 raise UsageError(
-                    f"The tables of {run.path} and {folders[run.path.name]} would stand in one folder of {csv}.",
+                    f"The tables of {run.path} and {folders[run.path.name]} would be written into one folder of {csv}.",
                     hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
                 )
     margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
