@@ -151,7 +151,7 @@ FAULTS = {
     "flags elsewhere": ("    not\n", "    not\n    (?i)never\n", "changes how other patterns", "    (?i)never"),
     "a group": ("    answer\n", "    (answer)\n", "would be counted", "    (answer)"),
     "a named group": ("    more than {n}", "    more (?P<n>{n})+", "would be counted", "    more (?P<n>{n})+"),
-    "an empty alternative": ("    not\n", "    never|\n    not\n", "matches where nothing stands", "    never|"),
+    "an empty alternative": ("    not\n", "    never|\n    not\n", "matches an empty text", "    never|"),
     "a word twice": ("  morning: am, early", "  morning: am, am", "'am' stands twice", "  morning: am, am"),
     "a function word twice": ("function_words: the of", "function_words: of of", "twice", "function_words: of of"),
     "another name of a tag": ("tag: zz", "tag: tl", "'tl' is 'fil' in Kapwa", "tag: tl"),

@@ -54,13 +54,13 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
         if _LINES.isdisjoint(place):
             words = words_of(value) if _SPACED.isdisjoint(place) else value.split()
             twice = (word for word, times in Counter(words).items() if times > 1)
-            yield from (wrong(f"{word!r} stands twice.", row=row, hint="Delete one of the two.") for word in twice)
+            yield from (wrong(f"{word!r} appears twice.", row=row, hint="Delete one of the two.") for word in twice)
             continue
         lines = lines_of(value)
         for number, line in enumerate(lines):
             at = row + number + ("\n" in value)
             if line in lines[:number]:
-                yield wrong(f"{line!r} stands twice.", row=at, hint="Delete one of the two.")
+                yield wrong(f"{line!r} appears twice.", row=at, hint="Delete one of the two.")
             if fault := None if _PLAIN & set(place) else _fault(place, line):
                 yield wrong(f"the pattern {line!r} {fault[0]}.", row=at, hint=fault[1])
 
@@ -72,10 +72,10 @@ def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     try:
         joined = [module.compile(pattern) for module in modules][-1]
     except (re.error, regex.error, OverflowError) as error:
-        hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
+        hint = f"Write a backslash before a character that is meant as such: \\( \\? \\. \\*; {SEE}"
         return f"cannot be read ({getattr(error, 'msg', error)})", hint
     if joined.fullmatch(""):
-        return "matches where nothing stands", "Delete the | that has nothing before or after it."
+        return "matches an empty text", "Delete the | that has nothing before or after it."
     if joined.groups:
         return "holds a group that would be counted", "Write (?:...) for (...)."
     if joined.flags != regex.compile("").flags:

@@ -34,7 +34,7 @@ def withdrawn_findings(items: Iterable[tuple[str, Path, int]]) -> Iterator[Findi
                     lists[place] = [(one["salt"], one["hash"]) for one in found]
                 except (ValueError, KeyError, TypeError):
                     yield Finding(
-                        "error", str(place), 'is no list of withdrawn items: each line needs "salt" and "hash"'
+                        "error", str(place), 'is not a list of withdrawn items: each line needs "salt" and "hash"'
                     )
         if any(withdrawn_hash(salt, item) == digest for salt, digest in lists[place]):
             yield Finding("error", str(path), f"{item!r} was withdrawn by its author: delete this row", row, "id")

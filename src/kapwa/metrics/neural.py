@@ -106,7 +106,7 @@ class Neural(ABC):
             reason = "what it gives is not a number"
         raise ModelError(
             f"{self.title} cannot use {self.model_name!r}: its parts do not fit together ({reason}).",
-            hint="A file of it is damaged or of another checkpoint; fetch or copy it anew.",
+            hint="A file of it is damaged or of another checkpoint; fetch or copy it again.",
         )
 
     def _load(self) -> Loaded:

@@ -57,7 +57,7 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
                 f"has {len(cells)} columns; the released layout has {first} before the first answer.",
                 path=path,
                 row=number,
-                hint="Was the line cut off, or do line breaks of an answer stand in the file?",
+                hint="Was the line cut off, or does an answer contain line breaks?",
             )
         words = {name: cells[at].strip() for name, at in places.items()}
         for column in ("topic", "concept", "identity"):

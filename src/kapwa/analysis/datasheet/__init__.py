@@ -57,7 +57,7 @@ def write_datasheet(
     if target.exists() and not overwrite:
         raise UsageError(
             f"{target} exists, and people may have written answers in it.",
-            hint="Name another file, or say --overwrite.",
+            hint="Name another file, or add --overwrite.",
         )
     write_text(target, datasheet(path, attribute=attribute))
     return target
@@ -77,8 +77,8 @@ def render(facts: Facts) -> str:
     lines = [f"# Datasheet: {flat(facts.name)}", "", flat(facts.kind), ""]
     lines += [*(f"- {line}" for line in facts.about), ""]
     lines += [
-        f"The questions follow {_SOURCE}. What stands under one was read from files or counted, and says where. "
-        f"What files cannot tell is marked **{TO_ANSWER}**: write the answer there, or that there is none.",
+        f"The questions follow {_SOURCE}. Kapwa read or counted the answers, and each names its source. What files do "
+        f"not hold is marked **{TO_ANSWER}**: write the answer there, or write that there is none.",
         "",
     ]
     for section, questions in groupby(QUESTIONS, key=lambda question: question.section):

@@ -33,7 +33,7 @@ SAQ_SETTINGS = (
     MAX_NEW_TOKENS,
     Setting("max_answers", "A reply that lists more answers is judged by its first.", kind="number"),
     Setting("prompts", "A prompt file or folder in place of the data's own."),
-    Setting("judge", "A model that judges besides, as kapwa.load_judge returns it."),
+    Setting("judge", "A model that also judges, as kapwa.load_judge returns it."),
 )
 MCQ_SETTINGS = (
     Setting(

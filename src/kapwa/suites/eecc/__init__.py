@@ -18,14 +18,14 @@ _TEXTS = "How text changes with culture"
 SETTINGS = (
     Setting(
         "concepts",
-        "Only these concepts, comma-separated, as the data spells them, or a file with one a line. Default: all.",
+        "Only these concepts, comma-separated, as the data spells them, or a file with one per line. Default: all.",
         "NAMES",
         "names",
         _TEXTS,
     ),
     Setting(
         "identities",
-        "For whom: names from the data, comma-separated, 'all', or a file that lists them: one a line, or a table "
+        "For whom: names from the data, comma-separated, 'all', or a file that lists them: one per line, or a table "
         "with a column named after the attribute. Religions, languages, cities and personas go the same way. "
         "Default: all.",
         "NAMES",
@@ -33,10 +33,10 @@ SETTINGS = (
         _TEXTS,
         "--nationalities --identities",
     ),
-    Setting("nationalities", "Another name of identities, which most of them are."),
-    Setting("samples", "Texts drawn of each prompt, 5 if not set.", kind="number"),
+    Setting("nationalities", "Another name for --identities, because most identities are nationalities."),
+    Setting("samples", "Texts drawn for each prompt, 5 if not set.", kind="number"),
     Setting("temperature", "Temperature that texts are drawn at, 0.3 if not set; 0 is greedy.", kind="number"),
-    Setting("seed", "Begins the draws; sample and prompt tell them apart.", kind="number"),
+    Setting("seed", "Seed of the draws; each sample of each prompt gets its own.", kind="number"),
     MAX_NEW_TOKENS,
 )
 

@@ -108,10 +108,10 @@ def _place_oddities(one: Identity, attribute: str) -> Iterator[tuple[Literal["wa
     place = names.resolve(one.country or one.name)
     if place is None:
         suggestion = names.suggestion(one.country or one.name)
-        message = f"no country is known for {one.country or one.name!r}: it goes with no table of values"
+        message = f"no country is known for {one.country or one.name!r}: no table of values can be used with it"
         yield "warning", f"{message}. {suggestion}".strip()
     elif isinstance(place, names.Ambiguous):
-        yield "warning", f"{place}: it goes with no table of values unless a column 'country' says which"
+        yield "warning", f"{place}: no table of values can be used with it, unless a column 'country' says which"
 
 
 def _counts(reading: Prompts, tasks: str) -> dict[str, int | float | str]:
