@@ -128,10 +128,10 @@ def eecc(
     *,
     chosen: AnalysisOptions,
 ) -> None:
-    """Say how texts change with nationality (or another attribute), and whether they do so as values do.
+    """Say how texts change with nationality (or another attribute), and whether they follow values.
 
-    Compares every two texts of a concept: variance within and across identities, tests, words that mark an identity,
-    and correlation with surveys. Killed at any moment, the same command goes on where it stopped.
+    Compares every pair of texts of a concept: variance within and across identities, tests, words that mark an
+    identity, and correlation with surveys. It may be stopped at any moment: the same command then continues.
     """
     import kapwa
     from kapwa.errors import UsageError

@@ -34,7 +34,7 @@ def check(
     every: All = False,
     json: Json = False,
 ) -> None:
-    """List every oddity of a data file or folder, with row numbers as a spreadsheet shows them.
+    """List everything odd in a data file or folder, with row numbers as a spreadsheet shows them.
 
     Exit code 2 when a run would stop at one of them.
     """
@@ -96,8 +96,7 @@ def datasheet(
 ) -> None:
     """Write a datasheet: the questions of Gebru et al. (2021), answered as far as files can.
 
-    What was counted or recorded stands with its source. What only people know is left as a marked question; nothing is
-    made up.
+    Each number names its source. What only people know is left as a marked question; nothing is made up.
     """
     from kapwa.analysis.datasheet import TO_ANSWER, datasheet, write_datasheet
 

@@ -53,9 +53,9 @@ def prune(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Take answers out of a cache; with several options, only those that all of them mean.
+    """Delete answers from a cache; with several options, only those that match all of them.
 
-    Runs keep their own answers: what goes here is only asked again by runs yet to come.
+    Runs keep their own answers: only later runs ask again for what is deleted here.
     """
     from kapwa.errors import RunError, UsageError, nearest
     from kapwa.runs import cache

@@ -71,7 +71,7 @@ def show_language(
 def check_language(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A language file, such as ko.yaml.")], json: Json = False
 ) -> None:
-    """Check a language file: its form, entries that stand twice, patterns, and every example by its rules.
+    """Check a language file: its form, entries that appear twice, patterns, and every example by its rules.
 
     Exit code 2 if there is a problem. The how-to "Correct a language" says how to write one.
     """

@@ -33,7 +33,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
     config: Annotated[
         Path | None,
         option("FOLDER", "Your settings: the suites you added (default: $KAPWA_CONFIG, else ~/.config/kapwa)."),

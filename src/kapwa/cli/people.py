@@ -21,7 +21,7 @@ def forms(
     where: opt.Where = None,
     items: Annotated[int | None, option("N", "How many items to draw \\[default: all].", min=1)] = None,
     seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.", min=0)] = 1,
-    people: Annotated[int, option("N", "How many people fill each form.", min=1)] = 3,
+    people: Annotated[int, option("N", "How many people fill in each form.", min=1)] = 3,
     groups: Annotated[int, option("N", "Split the answers to rate among this many groups.", min=1)] = 1,
     answers: Annotated[
         list[Path] | None,
@@ -84,7 +84,7 @@ def agreement(
     """Analyse which responses people chose.
 
     Shows the accuracy of each person, how many chose the best response, kappa and alpha with intervals.
-    Of answers in people's own words, which need no --task, shows how far people agree.
+    For answers in people's own words, which need no --task, it shows how much people agree.
     """
     import kapwa
     from kapwa.people.answers import answer_agreement, holds_answers, render_answers

@@ -55,8 +55,8 @@ def plan(
 ) -> None:
     """Plan a study: how many items it takes to tell two models apart, or what difference they find.
 
-    From a pilot run or two, which are planned in questions put to the same cultures, or from assumed rates: items are
-    then those of one comparison, of one culture where cultures are compared one by one.
+    From one or two pilot runs, the plan counts questions asked about the same cultures. From assumed rates, it counts
+    the items of one comparison: those of one culture if cultures are compared one by one.
     """
     import kapwa
 

@@ -97,7 +97,7 @@ def compare(
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
 
-    Says in what the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
+    Says how the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
     large a true difference these items show four times in five. With --json: "a" and "b" (path, label, signature),
     "differ" (what differs, with both values) and "comparisons".
     """

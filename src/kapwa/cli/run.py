@@ -140,8 +140,8 @@ def run(
 ) -> None:
     """Ask a model and judge its answers.
 
-    Writes a run folder with a report. Killed at any moment, the same command goes on where it
-    stopped: what was answered is not asked again.
+    Writes a run folder with a report. It may be stopped at any moment: the same command then continues, and asks
+    nothing twice.
     """
     from kapwa.loading import load_model
     from kapwa.runs.runner import check_places

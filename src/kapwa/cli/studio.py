@@ -143,7 +143,7 @@ def invite(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Make codes and links by which people come in; each lets one person in, and is shown only now."""
+    """Make codes and links with which people sign in; each works for one person, and is shown only now."""
     commands = _open(home, database)
     project = commands.find_project(name)
     made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
@@ -207,7 +207,7 @@ def tasks(
     """Draw texts of a run, or situations, for people to judge in the studio.
 
     Raters judge answers (criteria: Kalahi's seven; errors: BLEnD's six classes of wrong answers; adaptation: EECC's
-    three) and pairs of texts; validators choose among responses, which gives people's own score (baseline).
+    three) and pairs of texts; validators choose among responses, which gives the human baseline (baseline).
     """
     commands = _open(home, database)
     from kapwa.studio.core.roles import RATER, VALIDATOR
@@ -228,7 +228,7 @@ def tasks(
 def results(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")],
-    output: Annotated[Path, option("FOLDER", "Where the files go.", names="-o --output")],
+    output: Annotated[Path, option("FOLDER", "The folder to write the files to.", names="-o --output")],
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -260,7 +260,7 @@ def import_(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Take existing items in (situations, questions, prompts), or bring a project back from its archive, renamed."""
+    """Import items (situations, questions, prompts), or restore a project from its archive under a new name."""
     if data.endswith(".zip") and not Path(data).is_file():  # before a studio is made for it
         raise UsageError(f"There is no file {data}.", hint="An archive is what kapwa studio export wrote.")
     commands = _open(home, database, make=data.endswith(".zip"))
@@ -291,7 +291,7 @@ def import_work(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Take in work that was done on paper, in tables, with ODK Collect or on phones, as that of who did it."""
+    """Import work that was done on paper, in tables, with ODK Collect or on phones, for the people who did it."""
     commands = _open(home, database)
     from kapwa.studio.core.intake import take_in
 
@@ -316,7 +316,7 @@ def export(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Write a project as one archive, people and all, to keep, or to bring to another studio by "import"."""
+    """Write a project with its people as one archive, to keep, or to move to another studio with "import"."""
     commands = _open(home, database)
     from kapwa.studio.core.exchange import export_project
 
@@ -335,11 +335,11 @@ def check(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Make every current table anew from the events and compare; exit code 2 where they differ.
+    """Make every current table again from the events and compare; exit code 2 where they differ.
 
-    A database that is lost, empty or damaged is an error. ``--kept``: the newest archive and release, of which the
-    database must have everything; one that was brought back from an older copy has not.
-    Changes nothing, but clears traces of removed texts that could not be cleared before; exit code 2 where they stay.
+    A database that is lost, empty or damaged is an error. ``--kept``: the newest archive and release; the database must
+    have everything that they have, which one restored from an older copy does not. Changes nothing, but clears traces
+    of removed texts that could not be cleared before; exit code 2 where they stay.
     """
     commands = _open(home, database)
     projects, events, found = commands.check(names or ())

@@ -81,7 +81,7 @@ def add(
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List the suites you added, their tasks, and where they lie."""
+    """List the suites you added, their tasks, and their folders."""
     from kapwa.user_suites import config_folder, registered
 
     entries = list(registered().values())

@@ -27,7 +27,7 @@ def words(
         list[Path] | None,
         option("PATH", "A file or folder of texts that were made elsewhere (jsonl, Parquet, CSV, TSV); repeatable."),
     ] = None,
-    top: Annotated[int, option("N", "Words listed per identity.", min=1)] = 15,
+    top: Annotated[int, option("N", "How many words to list per identity.", min=1)] = 15,
     method: Annotated[
         str, option("NAME", "tfidf (as published), or logodds: log-odds with a Dirichlet prior, and z-scores.")
     ] = "tfidf",
