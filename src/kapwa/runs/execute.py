@@ -145,6 +145,7 @@ class Execution(NamedTuple):
         while chunk := list(itertools.islice(source, _LOOKUP)):
             missing = set(self.store.missing(request.key for request in chunk))
             if self.cache is not None:
+                self.cache.complete(self.store, (request.key for request in chunk if request.key not in missing))
                 found = self.cache.take([request for request in chunk if request.key in missing])
                 self._take(found)
                 missing -= {response.request_key for response in found}
