@@ -25,6 +25,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -217,6 +218,7 @@ def undisturbed(verb: Verb, sound: Path, scratch: Path) -> Undisturbed:
         ended = fuzz.run(verb.words.split(), scratch, lambda: watched(None, 0))
         assert not ended.code, (verb.words, ended.said)
         both.append(written(scratch, verb.writes.split()))
+        time.sleep(1.1)  # so that a time in whole seconds differs
     first, second = both
     assert first.keys() == second.keys()
     counts = json.loads((scratch / COUNTED).read_text(encoding="utf-8"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_type_hints
 
@@ -48,14 +49,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     """
     from kapwa.suites.folders.opening import open_task
 
-    suite_name, slash, _ = name.partition("/")
-    known = registry.available("suites")
-    if suite_name not in known:
-        what = f"There is no task {name!r}: no suite is named {suite_name!r}."
-        raise UsageError(what, hint=nearest(suite_name, known))
-    suite: Suite = registry.load("suites", suite_name)
-    if not slash or name not in suite.tasks:
-        raise UsageError(f"There is no task {name!r}.", hint=nearest(name, suite.tasks))
+    suite = suite_of(name)
     if limit is not None:
         check_whole("limit", limit)
     variants = None if language is None and prompt is None else _picked(suite, language, prompt)
@@ -76,17 +70,10 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     task = open_task(suite, name, data, Selection(variants, limit, values, seed), settings)
     steps: list[Step] = []
     if system is not None or shots:
-        from kapwa.suites.framing import Frame, check_framing, examples_from
-
-        check_framing(suite, name, system, shots)
-        answers = suite.example_answers
-        pool: Mapping[Any, Any] = {}
-        if shots and answers is not None:
-            # Examples come from all of the data, so that they are the same whatever part of it is asked.
-            of_culture = {column: names for column, names in values.items() if column == "culture"}
-            every = open_task(suite, name, data, Selection(variants, where=of_culture), settings).items()
-            pool = examples_from(every, task.items(), shots, answers)
-        steps.append(Frame(system or "", shots, draw_seed, pool, answers))
+        # Examples come from all of the data, so that they are the same whatever part of it is asked.
+        of_culture = {column: names for column, names in values.items() if column == "culture"}
+        everything = partial(open_task, suite, name, data, Selection(variants, where=of_culture), settings)
+        steps.append(_frame(suite, task, everything, system, shots, draw_seed))
     if wordings is not None or any(value is not None for value in drawn.values()):
         from kapwa.suites.varying import Wordings, read_wordings, sampling
 
@@ -94,7 +81,29 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         texts = {} if wordings is None else read_wordings(wordings)
         steps += [Wordings(texts)] if texts else []
         steps += [samples] if samples else []
-    return with_steps(task, steps)
+    return with_steps(task, steps) if steps else task
+
+
+def suite_of(task: str) -> Suite:
+    """Return the suite of a task ("suite/task"); raise UsageError, naming the nearest word, where there is no such."""
+    suite_name = task.partition("/")[0]
+    missing = f"There is no task {task!r}: no suite is named {suite_name!r}."
+    suite: Suite = registry.load("suites", suite_name, missing=missing)
+    if task not in suite.tasks:
+        raise UsageError(f"There is no task {task!r}.", hint=nearest(task, suite.tasks))
+    return suite
+
+
+def _frame(suite: Suite, task: Task, everything: Callable[[], Task], system: str | None, shots: int, seed: int) -> Step:
+    """Return the step that puts a system message and answered examples, taken from ``everything``, before questions."""
+    from kapwa.suites.framing import Frame, check_framing, examples_from
+
+    check_framing(suite, task.name, system, shots)
+    answers = suite.example_answers
+    pool: Mapping[Any, Any] = {}
+    if shots and answers is not None:
+        pool = examples_from(everything().items(), task.items(), shots, answers)
+    return Frame(system or "", shots, seed, pool, answers)
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:
@@ -157,7 +166,7 @@ _AT_LEAST = {"batch_tokens": 1, "concurrency": 1, "timeout": 0.001}
 def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, ModelOptions]:
     """Return backend, name and options of the model ``spec``, loading nothing; raise UsageError for unknown ones."""
     backend, _, name = spec.partition(":")
-    known = registry.available("models")
+    known = registry.installed("models")
     if backend not in known:
         looks_local = "/" in spec or "\\" in spec or (spec != "" and Path(spec).exists())
         hint = f"Local weights and hub ids are written hf:{spec}." if looks_local else nearest(backend, known)

@@ -7,7 +7,7 @@ besides those folders of data that the user gave names to (:mod:`kapwa.user_suit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -32,16 +32,15 @@ def installed(group: Group) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"kapwa.{group}")}
 
 
-def available(group: Group) -> dict[str, Point]:
+def available(group: Group) -> dict[str, EntryPoint | Point]:
     """Return everything registered in a group by name, without importing any of it.
 
     A suite that a package brings goes before a folder of the same name, a language that ships with Kapwa (a file in
     ``languages/data``) before one that a package brings.
     """
-    brought = {name: Point(point.value, point.load) for name, point in installed(group).items()}
     if group == "languages":
-        return brought | _shipped_languages()
-    return (_registered_folders() if group == "suites" else {}) | brought
+        return {**installed(group), **_shipped_languages()}
+    return {**(_registered_folders() if group == "suites" else {}), **installed(group)}
 
 
 @cache
@@ -58,12 +57,17 @@ def _registered_folders() -> dict[str, Point]:
     return {name: Point(str(entry.folder), lambda entry=entry: opener.load()(entry)) for name, entry in folders}  # type: ignore[misc]
 
 
-def load(group: Group, name: str) -> Any:
-    """Import and return the object registered as ``name``; raise UsageError naming the nearest one."""
-    points = available(group)
+def load(group: Group, name: str, *, missing: str = "") -> Any:
+    """Import and return the object registered as ``name``; raise UsageError naming the nearest one.
+
+    ``missing``: what the error says where there is none of that name.
+    """
+    points: Mapping[str, EntryPoint | Point] = installed(group)
+    if name not in points or group == "languages":  # what a package brings goes before the user's folders
+        points = available(group)
     if name not in points:
         noun = {"suites": "suite", "models": "model backend", "languages": "language", "metrics": "metric"}[group]
-        raise UsageError(f"There is no {noun} named {name!r}.", hint=nearest(name, points))
+        raise UsageError(missing or f"There is no {noun} named {name!r}.", hint=nearest(name, points))
     try:
         return points[name].load()
     except KapwaError:

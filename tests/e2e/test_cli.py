@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import kapwa
-from kapwa.cli.verbs import VERBS, loaded
+from kapwa.cli.main import VERBS, loaded
 from kapwa.tables_io import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -170,6 +170,24 @@ def test_a_pipe_in_a_run_is_refused_at_once(run: Path, tmp_path: Path, name: str
     assert "is a pipe or a device" in command(tmp_path, "report", str(target))
 
 
+def test_a_pipe_instead_of_situations_is_refused_at_once(tmp_path: Path) -> None:
+    pack = tmp_path / "pack"
+    pack.mkdir()
+    os.mkfifo(pack / "situations.csv")
+    said = command(tmp_path, "forms", "kalahi", "--data", "pack", "--out", "forms")
+    assert "situations.csv: is a pipe or a device, not a file" in said
+
+
+@pytest.mark.parametrize("column", ["prompt", "culture"])
+def test_forms_of_a_run_whose_items_lack_a_column_are_refused(run: Path, tmp_path: Path, column: str) -> None:
+    folder = copied(run, tmp_path)
+    items = pl.read_parquet(folder / "items.parquet")
+    items.rename({column: "values"}).write_parquet(folder / "items.parquet")
+    said = command(tmp_path, "forms", "kalahi", "--run", str(folder), "--out", "forms")
+    assert f"items.parquet is another table: it has no column '{column}'" in said
+    assert not (tmp_path / "forms").exists()
+
+
 @pytest.mark.parametrize("form", ["lm-eval", "inspect"])
 def test_a_pipe_instead_of_a_log_is_refused_at_once(tmp_path: Path, form: str) -> None:
     log = tmp_path / ("results_2026.json" if form == "lm-eval" else "log.eval")

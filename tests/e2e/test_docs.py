@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 from typer.core import TyperGroup
 
-from kapwa.cli.verbs import VERBS, loaded
+from kapwa.cli.main import VERBS, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

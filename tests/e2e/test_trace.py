@@ -1,6 +1,8 @@
 """A stranger can follow a command: it passes few functions and modules of Kapwa (``tools/trace.py`` counts them).
 
-The limits are what was reached, so that no change goes back.
+The limits are what was reached, so that no change goes back. Each verb's module is imported when the verb is called,
+inside of what is counted: its options, and those of every installed suite, are declared there (11 functions of the
+command line that an import of all verbs at the start would hide).
 """
 
 import json
@@ -28,10 +30,11 @@ registry.installed = lambda group: known(group) | (parrot if group == "models" e
 """
 
 
-def count(script: str, *arguments: str) -> tuple[int, int]:
-    """Trace a command in a fresh process; return how many functions and modules it passed."""
+def count(script: str, *arguments: str, **variables: str) -> tuple[int, int]:
+    """Trace a command in a fresh process; return how many functions and modules of these sources it passed."""
     code = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r})\n{script}"
-    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES)}
+    sources = os.pathsep.join(map(str, (ROOT / "src", EXAMPLES)))
+    environment = {**os.environ, "PYTHONPATH": sources, **variables}
     tracer = str(ROOT / "tools" / "trace.py")
     run = f"import runpy; sys.argv = [{tracer!r}, *sys.argv[1:]]; runpy.run_path({tracer!r}, run_name='__main__')"
     done = subprocess.run(
@@ -41,17 +44,19 @@ def count(script: str, *arguments: str) -> tuple[int, int]:
         text=True,
         check=False,
     )
-    found = re.search(r"(\d+) functions in (\d+) modules of Kapwa", done.stderr)
-    assert found, done.stderr
+    counted = re.search(r"(\d+) functions in (\d+) modules of Kapwa", done.stderr)
+    assert counted, done.stderr
+    assert int(counted[1]) > 100, "the command ran other sources than those that are counted"
     assert done.returncode == 0, done.stderr
-    return int(found[1]), int(found[2])
+    return int(counted[1]), int(counted[2])
 
 
 def test_a_small_run(tmp_path: Path) -> None:
+    """Four items of kalahi/mc: the bar is 250 functions in 45 modules. The report takes 89 of them, in 13."""
     data = ("--data", "sample:filipino", "--limit", "4", "--out", str(tmp_path))
     functions, modules = count(AT_ONCE, "run", "kalahi/mc", "--model", "parrot:x", *data)
-    assert functions <= 258
-    assert modules <= 47
+    assert functions <= 291
+    assert modules <= 51
 
 
 def test_a_small_scoring(tmp_path: Path) -> None:
@@ -64,11 +69,12 @@ def test_a_small_scoring(tmp_path: Path) -> None:
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     options = ("--limit", "4", "--variant", "local/inst-4", "--country", "South_Korea", "--out", str(tmp_path))
     functions, modules = count("", "score", "blend/saq", "--responses", str(replies), *options)
-    assert functions <= 510
-    assert modules <= 79
+    assert functions <= 553
+    assert modules <= 83
 
 
 def test_a_small_analysis(tmp_path: Path) -> None:
+    """72 texts in twelve voices; what compiles the edit distance is counted, for nothing was compiled before."""
     texts = [
         {
             "topic": "life",
@@ -87,6 +93,7 @@ def test_a_small_analysis(tmp_path: Path) -> None:
     rows = [f"{country},{n},{n * 7 % 5},{n * 3 % 11}" for n, country in enumerate(COUNTRIES.split())]
     survey.write_text("\n".join(["country,A,B,C", *rows]) + "\n", encoding="utf-8")
     options = ("--responses", str(responses), "--values", str(survey), "--permutations", "19", "--workers", "1")
-    functions, modules = count("", "analyze", "eecc", *options, "--out", str(tmp_path / "out"))
-    assert functions <= 365
-    assert modules <= 54
+    folders = {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    functions, modules = count("", "analyze", "eecc", *options, "--out", str(tmp_path / "out"), **folders)
+    assert functions <= 382
+    assert modules <= 52

@@ -14,8 +14,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kapwa.cli.main import loaded
 from kapwa.cli.options import open_engine
-from kapwa.cli.verbs import loaded
 from kapwa.errors import KapwaError, MissingDependencyError, RunError, UsageError
 from kapwa.loading import load_model
 from kapwa.parallel import ray_cluster

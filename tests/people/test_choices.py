@@ -11,9 +11,11 @@ from rich.console import Console
 
 from kapwa.errors import DataError, UsageError
 from kapwa.people.choice_files import Choices, read_choices
-from kapwa.people.choices import HumanBaseline, analyse_choices, human_baseline, render_baseline
+from kapwa.people.choices import HumanBaseline, analyse_choices, human_baseline
 from kapwa.people.forms import options_of, write_choice_form
 from kapwa.records import Item
+from kapwa.report.people import choice_block
+from kapwa.report.render import render_block
 
 Planted = dict[tuple[str, str], int | None]
 
@@ -467,9 +469,9 @@ def test_the_result_is_a_ceiling_a_dict_and_a_table(plain_items: list[Item], tmp
     assert ceilings[0].value == pytest.approx(59 / 60)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["people"][1]["rater"] == "ben"
     console = Console(width=100, record=True, file=(tmp_path / "out").open("w"))
-    console.print(render_baseline(found))
+    console.print(render_block(choice_block(found, "made", "kalahi/mc", ("item", "items"))))
     shown = console.export_text()
-    for expected in ("ana", "0.9833", "3/3", "19", "Krippendorff's α", "as published"):
+    for expected in ("ana", "100.0%", "3/3", "19", "Cohen's κ", "published)"):
         assert expected in shown
 
 

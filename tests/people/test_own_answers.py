@@ -43,7 +43,7 @@ def test_the_command_reads_answers_without_a_task(tmp_path: Path) -> None:
     path.write_text("item_id,rater,answer\n" + "\n".join(rows) + "\n")
     shown = CliRunner().invoke(app, ["agreement", str(path)])
     assert shown.exit_code == 0, shown.output
-    assert "(3 items, 2 people)" in shown.stdout
+    assert "2 people answered 3 items in their own words" in shown.stdout
     assert answer_agreement(path).agreement.row(0, named=True)["value"] == 0.5
 
 

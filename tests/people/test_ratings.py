@@ -14,8 +14,10 @@ from kapwa.errors import DataError, UsageError
 from kapwa.people.agreement import has_majority
 from kapwa.people.rating_files import parse_answer, read_ratings
 from kapwa.people.rating_forms import write_rating_form
-from kapwa.people.ratings import human_ratings, render_ratings
+from kapwa.people.ratings import human_ratings
 from kapwa.records import Item
+from kapwa.report.people import rating_block
+from kapwa.report.render import render_block
 from kapwa.suites.base import rating_suite
 from kapwa.suites.kalahi import suite
 
@@ -262,7 +264,7 @@ def test_the_result_is_a_dict_and_a_table(tmp_path: Path) -> None:
     found = human_ratings(write(tmp_path, "\n".join([HEADER, *lines])), replicates=100)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["shares"][0]["model"] == "alpha"
     console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
-    console.print(render_ratings(found))
+    console.print(render_block(rating_block("kalahi", found)))
     shown = console.export_text()
-    for expected in ("alpha", "1.0000", "4/4", "everybody says yes throughout", "Cultural actionability"):
+    for expected in ("alpha", "100.0%", "4 of 4", "everybody says yes throughout", "Cultural actionability"):
         assert expected in shown

@@ -365,3 +365,14 @@ def test_a_resumed_run_still_says_what_came_from_the_cache(bench: Bench, tmp_pat
     again = Run(run_task(task, TinyModel(), path=folder, progress=False))
     assert (again.manifest["cache"], again.failed) == (first.manifest["cache"], 0)
     assert again.manifest["notes"] == ["6 of 10 answers were not asked for but taken from the cache team."]
+
+
+def test_a_resumed_run_adds_what_the_cache_lacks(bench: Bench, tmp_path: Path) -> None:
+    """As after a kill between the journal's commit and the cache's."""
+    task, folder = TinyTask(n=10, shared=False), tmp_path / "here"
+    run_task(task, TinyModel(fails="of 8?"), path=folder, progress=False)
+    run_task(task, TinyModel(), path=folder, progress=False, cache=bench.cache)
+    assert bench.held() == 10
+    log = tmp_path / "log"
+    other = bench.run(task, logged(TinyModel(), log))
+    assert (asked(log), other.manifest["cache"]["answers"]) == ([], 10)

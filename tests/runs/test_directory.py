@@ -169,6 +169,13 @@ def test_a_table_that_is_missing_or_damaged(folder: Path) -> None:
     assert run.floors.height == 2
 
 
+def test_cases_that_lack_a_column_are_refused_where_they_are_read(folder: Path) -> None:
+    edit(folder, tables=["scores", "estimates", "floors", "comparisons", "items", "answers", "cases"])
+    pl.DataFrame({"item_id": ["000"], "prompt ": ["Ano?"]}).write_parquet(folder / "cases.parquet")
+    with pytest.raises(RunError, match=r"cases\.parquet is another table: it has no column 'variant'"):
+        Run(folder).table("cases")
+
+
 def test_nested_cells_become_json_in_csv() -> None:
     frame = pl.DataFrame(
         {"a": [["x", "y"], None], "b": [{"c": 1}, {"c": None}], "d": ["=1+1", "-2"], "e": [-1.5, math.inf]}

@@ -182,6 +182,15 @@ def test_a_flipped_letter_inside_an_answer_is_noticed(path: Path) -> None:
             next(journal.read([key(33)]))
 
 
+def test_a_damaged_mark_of_failure_is_counted_as_a_failure(path: Path) -> None:
+    filled(path, 3)
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE responses SET failed = 1e999 WHERE id = 2")
+        other.commit()
+    with opened(path) as journal:
+        assert journal.counts() == Counts(2, 1)
+
+
 @pytest.mark.parametrize("content", [b"hello", b"x" * 9000, b"SQLite format 3\0"])
 def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)

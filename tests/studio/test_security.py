@@ -1,5 +1,7 @@
 """Every page as everybody, from the list of pages itself; forged forms, guessed codes, scripts in every field."""
 
+import contextlib
+import os
 import re
 from itertools import product
 from pathlib import Path
@@ -500,6 +502,21 @@ def test_the_secret_is_its_owners_alone(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(UsageError, match=r"secret\.key is damaged: it holds no secret"):
             secret_of(tmp_path / "home")
+
+
+@pytest.mark.parametrize("without", ["fsync", "link"])
+def test_a_secret_is_made_whole_or_not_at_all(tmp_path: Path, monkeypatch: Any, without: str) -> None:
+    from kapwa.studio.settings import secret_of
+
+    def fails(*_: Any) -> None:
+        raise OSError("not here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, without, fails)
+        with contextlib.suppress(OSError):
+            secret_of(tmp_path)
+    assert (tmp_path / "secret.key").exists() == (without == "link")
+    assert secret_of(tmp_path) == secret_of(tmp_path)
 
 
 def test_the_password_of_a_database_is_in_no_message(tmp_path: Path, monkeypatch: Any) -> None:

@@ -1,23 +1,130 @@
-"""The ``kapwa`` command: gathers the verbs, and turns errors into messages with exit code 2."""
+"""The ``kapwa`` command: its verbs, and errors as messages with exit code 2.
+
+A verb's module is imported when the verb is called; the list of verbs needs none of them.
+"""
 
 from __future__ import annotations
 
 import errno
+import inspect
 import io
 import logging
 import os
 import re
 import sys
+from functools import cache
+from importlib import import_module
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 import kapwa
 from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note
-from kapwa.cli.verbs import Verbs
-from kapwa.errors import KapwaError
+from kapwa.errors import KapwaError, nearest
+
+
+class Verb(NamedTuple):
+    """A verb: the "module:attribute" of :mod:`kapwa.cli` that holds it, its heading, and what the list says of it."""
+
+    target: str
+    heading: str
+    line: str
+
+
+_EVALUATE = "Evaluate a model"
+_TEXTS = "Compare texts across cultures"
+_BENCHMARK = "Make a benchmark"
+_PEOPLE = "Ask people"
+_OTHERS = "Work with other tools"
+_HERE = "See what there is"
+VERBS = {
+    "run": Verb("run:run", _EVALUATE, "Ask a model and judge its answers."),
+    "score": Verb("run:score", _EVALUATE, "Judge answers you already have."),
+    "report": Verb("report:report", _EVALUATE, "Write one HTML page about runs, or about an analysis."),
+    "compare": Verb("report:compare", _EVALUATE, "Compare two runs, paired item by item."),
+    "plan": Verb("plan:plan", _EVALUATE, "Plan a study: how many items it takes to tell two models apart."),
+    "runs": Verb("lists:runs", _EVALUATE, "List the runs in a folder, the newest first."),
+    "analyze": Verb("analyze:app", _TEXTS, "Compare many texts with each other, and with survey values."),
+    "words": Verb("texts:words", _TEXTS, "List the words that mark the texts about each identity."),
+    "values": Verb("texts:values", _TEXTS, "Check tables of cultural values."),
+    "suite": Verb("suite:app", _BENCHMARK, "Make your own data a suite."),
+    "data": Verb("benchmark:data", _BENCHMARK, "List sample packs, or check data."),
+    "build": Verb("benchmark:build", _BENCHMARK, "Make questions from what people answered."),
+    "card": Verb("benchmark:card", _BENCHMARK, "Write documents that travel with a dataset."),
+    "studio": Verb("studio:app", _PEOPLE, "Write and review a benchmark with your community, in the browser."),
+    "forms": Verb("people:forms", _PEOPLE, "Write blinded sheets for people to fill in."),
+    "agreement": Verb("people:agreement", _PEOPLE, "Analyse which responses people chose."),
+    "ratings": Verb("people:ratings", _PEOPLE, "Analyse how people judged answers."),
+    "export": Verb("exchange:export", _OTHERS, "Write a run in the form of another tool."),
+    "import": Verb("exchange:import_", _OTHERS, "Make runs from another tool's results: one for each task."),
+    "lm-eval-path": Verb("exchange:lm_eval_path", _OTHERS, "Print the folder of Kapwa's tasks for lm-eval."),
+    "suites": Verb("lists:suites", _HERE, "List what can be measured."),
+    "models": Verb("lists:models", _HERE, "List who can answer."),
+    "languages": Verb("languages:app", _HERE, "List languages and what is known of them."),
+    "cache": Verb("cache:app", _HERE, "See or shrink a folder of answers that runs share (kapwa run --cache)."),
+    "doctor": Verb("doctor:doctor", _HERE, "Check this installation, or the answers of a run."),
+}
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs; one is loaded when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
+        """Return the names of the verbs, in the order of their headings."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a verb; of a misspelt one, say the nearest. None for what looks like an option."""
+        if cmd_name in VERBS:
+            return loaded(cmd_name)
+        if not cmd_name.startswith("-"):
+            ctx.fail(f"There is no verb {cmd_name!r}. {nearest(cmd_name, VERBS)}")
+        return None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help as plain lines: rich takes longer to load than all the rest."""
+        markup, self.rich_markup_mode = self.rich_markup_mode, None
+        super().format_help(ctx, formatter)
+        self.rich_markup_mode = markup
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer's signature
+        """Write a list of verbs under each heading, loading none of them."""
+        for heading, verbs in groupby(VERBS.items(), key=lambda pair: pair[1].heading):
+            with formatter.section(heading):
+                formatter.write_dl([(name, verb.line) for name, verb in verbs], col_max=16)
+
+
+@cache
+def loaded(name: str) -> Any:
+    """Import the verb ``name`` and return its command."""
+    module, _, attribute = VERBS[name].target.partition(":")
+    verb = getattr(import_module(f"kapwa.cli.{module}"), attribute)
+    app = verb
+    if not isinstance(verb, typer.Typer):
+        app = typer.Typer()
+        app.command(name)(verb)
+    app.pretty_exceptions_enable = False
+    app._add_completion = False
+    _let_help_flow(app)
+    command = get_command(app)
+    command.name = name
+    return command
+
+
+def _let_help_flow(verbs: typer.Typer) -> None:
+    """Take the line breaks of the source out of the paragraphs of the verbs' help, which Typer would keep."""
+    for command in verbs.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for group in verbs.registered_groups:
+        if group.typer_instance is not None:
+            _let_help_flow(group.typer_instance)
+
 
 app = typer.Typer(
     name="kapwa",
@@ -113,8 +220,8 @@ def _system_problem(error: BaseException) -> str:
         return "the memory is full.\n  The answers so far are kept. Use fewer items (--limit) or more memory."
     # Where a file is to be renamed, it is the new name that was asked for.
     name = getattr(error, "filename2", None) or getattr(error, "filename", None)
-    said = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
-    number = getattr(error, "errno", None) or (int(said[1]) if said else 0)
+    in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
+    number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
     if number in _DISK:
         return f"{name or 'A file'} cannot be written: {_DISK[number]}.\n  {_REMEDY}"
     if name and number in _PATHS:

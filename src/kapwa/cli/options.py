@@ -180,9 +180,8 @@ class TaskOptions:
 
         ``concurrency``: as many requests as the model takes at a time, for a judge that says no other number.
         """
-        from kapwa import registry
         from kapwa.errors import UsageError, nearest
-        from kapwa.loading import load_judge, load_task
+        from kapwa.loading import load_judge, load_task, suite_of
 
         settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
         del settings["country"], settings["matcher"], settings["judge_option"]
@@ -197,10 +196,17 @@ class TaskOptions:
             settings["judge"] = load_judge(self.judge, kept, **judge_settings(self.judge_option, **usual))
         elif self.judge_option:
             raise UsageError("--judge-option says how a judge is asked, but none is named.", hint="Add: --judge MODEL")
-        suite = task.partition("/")[0]
-        if suite in registry.available("suites") and "seed" in registry.load("suites", suite).options_of(task):
+        if "seed" in suite_of(task).options_of(task):
             settings["seed"] = seed
         return load_task(task, **settings)
+
+
+# How typer takes each kind of a suite's option.
+_KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "text": (str | None, {}),
+    "number": (int | None, {"min": 1}),
+    "names": (Any, {"parser": parse_list}),
+}
 
 
 def suite_options(*, asks: bool) -> type:
@@ -211,7 +217,7 @@ def suite_options(*, asks: bool) -> type:
     """
     from kapwa.registry import installed
 
-    declared: dict[str, Any] = {}
+    declared: dict[str, Setting] = {}
     for _, suite in sorted(installed("suites").items()):
         try:
             tasks = suite.load().options.values()
@@ -220,20 +226,12 @@ def suite_options(*, asks: bool) -> type:
         for setting in chain.from_iterable(tasks):
             if setting.metavar and (asks or not setting.asks):
                 declared.setdefault(setting.name, setting)
-    options = [(name, _typed(setting), field(default=None)) for name, setting in declared.items()]
+    options: list[tuple[str, Any, Any]] = []
+    for name, setting in declared.items():
+        kind, settings = _KINDS[setting.kind]
+        shown = option(setting.metavar, setting.help, setting.panel, names=setting.spelled, **settings)
+        options.append((name, Annotated[kind, shown], field(default=None)))
     return make_dataclass("SuiteOptions", options, kw_only=True)
-
-
-def _typed(setting: Setting) -> Any:
-    """Return the type of a suite's option, as typer takes it."""
-    kinds: dict[str, tuple[Any, dict[str, Any]]] = {
-        "text": (str | None, {}),
-        "number": (int | None, {"min": 1}),
-        "names": (Any, {"parser": parse_list}),
-    }
-    kind, settings = kinds[setting.kind]
-    shown = option(setting.metavar, setting.help, setting.panel, names=setting.spelled, **settings)
-    return Annotated[kind, shown]
 
 
 _WHERE = "Where it runs"

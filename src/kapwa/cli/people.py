@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -87,19 +88,27 @@ def agreement(
     For answers in people's own words, which need no --task, it shows how much people agree.
     """
     import kapwa
-    from kapwa.people.answers import answer_agreement, holds_answers, render_answers
-    from kapwa.people.choices import human_baseline, render_baseline
+    from kapwa.people.answers import answer_agreement, holds_answers
+    from kapwa.people.choices import human_baseline
+    from kapwa.report.people import answer_block, choice_block
 
     if holds_answers(choices):
-        told = answer_agreement(choices, seed=seed)
-        show_json(told.to_dict()) if json else show(render_answers(told))
+        answers = answer_agreement(choices, seed=seed)
+        _show(answers, lambda: answer_block(answers), json=json)
         return
     items = kapwa.load_task(task, data=data, variant=variant, where=opt.parse_where(where)).items()
-    found = human_baseline(choices, items, key=key, some=bool(where), seed=seed)
+    baseline = human_baseline(choices, items, key=key, some=bool(where), seed=seed)
+    _show(baseline, lambda: choice_block(baseline, task, f"{task}, {baseline.variant}", ("item", "items")), json=json)
+
+
+def _show(result: Any, block: Callable[[], dict[str, Any]], *, json: bool) -> None:
+    """Print a result as JSON, or the report's block of it."""
+    from kapwa.report.render import render_block
+
     if json:
-        show_json(found.to_dict())
+        show_json(result.to_dict())
     else:
-        show(render_baseline(found))
+        show(render_block(block()))
 
 
 def ratings(
@@ -118,10 +127,8 @@ def ratings(
 
     Shows, for each criterion, the share of answers that a majority (2/3) found good, and the agreement.
     """
-    from kapwa.people.ratings import human_ratings, render_ratings
+    from kapwa.people.ratings import human_ratings
+    from kapwa.report.people import rating_block
 
-    found = human_ratings(ratings, form=form, key=key, seed=seed)
-    if json:
-        show_json(found.to_dict())
-    else:
-        show(render_ratings(found))
+    judged = human_ratings(ratings, form=form, key=key, seed=seed)
+    _show(judged, lambda: rating_block(judged.form, judged), json=json)

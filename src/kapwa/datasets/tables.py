@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
-from kapwa.files import read_text
+from kapwa.files import check_ordinary, read_text
 from kapwa.languages.codes import NO_TAG, tag_hint
 from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, refuse_half, separator_of
 
@@ -56,7 +56,11 @@ def read_records(path: Path) -> Table:
 
 
 def peek_header(path: Path) -> tuple[str, ...]:
-    """Guess a table file's columns without judging it; () when it has none or cannot be read."""
+    """Guess a table file's columns without judging it; () when it has none or cannot be read.
+
+    Raises DataError for a pipe or a device.
+    """
+    check_ordinary(path)
     if path.suffix.lower() not in (".csv", ".tsv", ".tab"):
         return read_records(path).header if path.suffix.lower() in TABLE_SUFFIXES else ()
     try:

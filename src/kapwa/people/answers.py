@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from kapwa.datasets.sheets import header_of, sheet_files
 from kapwa.errors import DataError
-from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows
+from kapwa.people.agreement import SCHEMA, agreement_rows
 from kapwa.people.filled_sheets import cell_of, refuse_repeats
 from kapwa.stats.agreement import Coefficient
 from kapwa.tables_io import read_sheet
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # Corrected for chance, and without asking who gave an answer.
 CORRECTED: tuple[Coefficient, ...] = ("fleiss", "krippendorff-nominal")
@@ -101,18 +98,3 @@ def agreement_of(given: Given, *, seed: int = 1, replicates: int = 2000) -> Answ
         rows += [{"coefficient": name, **empty, "note": note} for name in CORRECTED]
     found = pl.DataFrame([{**row, "raters": people} for row in rows], schema=SCHEMA)
     return AnswerAgreement(found, len(lines), people)
-
-
-def render_answers(found: AnswerAgreement) -> RenderableType:
-    """Return the agreement as a rich table for a terminal."""
-    from rich.table import Table
-
-    title = f"Agreement in people's own answers ({found.items} items, {found.people} people)"
-    table = Table(title=title, title_justify="left")
-    for name in ("coefficient", "value", "95% interval", "items with two answers", "note"):
-        table.add_column(name, justify="left" if name in ("coefficient", "note") else "right", overflow="fold")
-    for row in found.agreement.iter_rows(named=True):
-        value = "–" if row["value"] is None else f"{row['value']:.3f}"
-        interval = "–" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
-        table.add_row(NAMES[row["coefficient"]], value, interval, str(row["units"]), row["note"])
-    return table

@@ -17,23 +17,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from kapwa.datasets.sheets import short_names, shuffled
 from kapwa.errors import DataError
-from kapwa.people.agreement import MOST_PAIRED, NAMES, SCHEMA, agreement_rows, guessing_row, has_majority
+from kapwa.people.agreement import MOST_PAIRED, SCHEMA, agreement_rows, guessing_row, has_majority
 from kapwa.people.choice_files import Choices, read_choices
 from kapwa.people.forms import options_of
 from kapwa.records import Floor, Item
 from kapwa.stats.agreement import pairwise_kappa
 from kapwa.stats.intervals import Estimate, mean_estimates
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 CODINGS = {
     "position": "by position on a shuffled sheet (as published)",
@@ -227,67 +223,3 @@ def _natural(name: str) -> tuple[str, int, str]:
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
     return stem, len(digits.lstrip("0")), digits
-
-
-def render_baseline(baseline: HumanBaseline) -> RenderableType:
-    """Return the baseline as rich tables for a terminal."""
-    from rich.console import Group
-
-    shown: list[RenderableType] = [_render_people(baseline), _render_table(baseline)]
-    if len(baseline.agreement):
-        shown.append(_render_agreement(baseline))
-    shown += [f"Remark of {rater} on {item}: {said}" for item, rater, said in baseline.remarks.iter_rows()]
-    shown += [f"Note: {note}" for note in baseline.notes]
-    return Group(*shown)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.4f} to {high:.4f}"
-
-
-def _table_of(title: str, left: str, *right: str) -> Table:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    table.add_column(left)
-    for name in right:
-        table.add_column(name, justify="right")
-    return table
-
-
-def _render_people(baseline: HumanBaseline) -> Table:
-    of = f"{baseline.items} of {baseline.items_of} items"
-    title = f"Validators who chose the best response ({of}, {baseline.variant})"
-    table = _table_of(title, "person", "accuracy", "95% interval", "right", "answered", "missing")
-    for row in baseline.people.iter_rows(named=True):
-        counts = (str(row[name]) for name in ("correct", "answered", "missing"))
-        table.add_row(row["rater"], _number(row["value"]), _interval(row["low"], row["high"]), *counts)
-    table.add_section()
-    for name, found in (("everybody", baseline.mean), ("at least 2/3 of them", baseline.majority)):
-        table.add_row(name, _number(found.value), _interval(found.low, found.high), "", str(found.n), "")
-    return table
-
-
-def _render_table(baseline: HumanBaseline) -> Table:
-    table = _table_of("Best response chosen by", "people", "items", "share")
-    for row in baseline.table.iter_rows(named=True):
-        table.add_row(f"{row['chose_best']}/{row['of']}", str(row["items"]), f"{row['share']:.1%}")
-    return table
-
-
-def _render_agreement(baseline: HumanBaseline) -> Table:
-    from rich.text import Text
-
-    table = _table_of("Agreement between people", "coefficient", "value", "95% interval", "items")
-    table.add_column("note")
-    for coding, title in CODINGS.items():
-        table.add_row(Text(title, style="bold"))
-        for row in baseline.agreement.filter(pl.col("coding") == coding).iter_rows(named=True):
-            shown = (_number(row["value"]), _interval(row["low"], row["high"]), str(row["units"]), row["note"])
-            table.add_row(f"  {NAMES[row['coefficient']]}", *shown)
-        table.add_section()
-    return table

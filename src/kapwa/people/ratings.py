@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from kapwa.errors import DataError
-from kapwa.people.agreement import NAMES, SCHEMA, agreement_rows, has_majority
+from kapwa.people.agreement import SCHEMA, agreement_rows, has_majority
 from kapwa.people.rating_files import Ratings, read_ratings
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Criterion, rating_suite
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # From this share of equal answers on, chance-corrected agreement comes with a warning.
 PREVALENT = 0.9
@@ -165,59 +162,3 @@ def _notes(frame: pl.DataFrame) -> list[str]:
     if frame["rater"].n_unique() == 1:
         notes.append("Only one person judged, so agreement is undefined.")
     return notes
-
-
-def render_ratings(found: HumanRatings) -> RenderableType:
-    """Return the ratings as rich tables for a terminal."""
-    from rich.console import Group
-
-    shown: list[RenderableType] = [_render_shares(found, found.shares)]
-    shown += [_render_shares(found, found.cultures)] if len(found.cultures) else []
-    if len(found.agreement):
-        shown.append(_render_agreement(found))
-    shown += [f"{criterion.code}: {criterion.name}. {criterion.question}" for criterion in found.criteria]
-    shown += [f"Remark of {r['rater']} on {r['response']}: {r['remark']}" for r in found.remarks.iter_rows(named=True)]
-    shown += [f"Note: {note}" for note in found.notes]
-    return Group(*shown)
-
-
-def _render_shares(found: HumanRatings, shares: pl.DataFrame) -> RenderableType:
-    from rich.table import Table
-
-    by = shares.columns[0]
-    counts = f"({found.responses} answers, {found.raters} raters{'' if by == 'model' else ', all models'})"
-    means = f"yes: the answer {rating_suite(found.form).yes_means}"
-    title = f"Answers with a yes from at least 2/3 of their raters ({means}) {counts}"
-    table = Table(title=title, title_justify="left")
-    # Names of models and cultures are broken over lines, never cut.
-    table.add_column(by, overflow="fold", min_width=11)
-    for criterion in found.criteria:
-        table.add_column(criterion.code, justify="right")
-    for (whose,), rows in shares.group_by(by, maintain_order=True):
-        cells = []
-        for row in rows.iter_rows(named=True):
-            share = "–" if row["value"] is None else f"{row['value']:.4f}\n{row['agreed']}/{row['n']}"
-            cells.append(share + _interval(row))
-        table.add_row(str(whose).replace("_", " ") if by == "culture" else str(whose), *cells)
-    return table
-
-
-def _interval(row: dict[str, Any]) -> str:
-    return "" if row["low"] is None else f"\n{row['low']:.2f} to {row['high']:.2f}"
-
-
-def _render_agreement(found: HumanRatings) -> RenderableType:
-    from rich.table import Table
-
-    table = Table(title="Agreement between raters, all models (95% interval)", title_justify="left")
-    table.add_column("criterion")
-    for name in found.agreement["coefficient"].unique(maintain_order=True):
-        table.add_column(NAMES[name], justify="right", overflow="fold", min_width=11)
-    table.add_column("note")
-    for (code,), rows in found.agreement.group_by("criterion", maintain_order=True):
-        cells, notes = [], []
-        for row in rows.iter_rows(named=True):
-            cells.append("–" if row["value"] is None else f"{row['value']:.3f}{_interval(row)}")
-            notes += [row["note"]] if row["note"] and not row["note"].startswith("no interval") else []
-        table.add_row(str(code), *cells, "; ".join(dict.fromkeys(notes)))
-    return table

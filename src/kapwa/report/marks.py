@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from kapwa.report.wording import known
-from kapwa.stats.families import ALPHA, holds_zero
+from kapwa.stats.families import ALPHA
 from kapwa.stats.significance import holm
 
 Estimate = dict[str, Any]
@@ -106,8 +106,10 @@ def verdicts(scores: Sequence[tuple[Estimate, Marks]]) -> list[dict[Mark, Verdic
                 half = math.hypot(ends[0], mark.value - ends[1] if known(ends[1]) else 0.0)
                 df = max(int(row["clusters"]) - 1, 1)
                 p = float(2 * stdtr(df, -abs(difference) / half * stdtrit(df, 0.975))) if half else 1.0
-            apart = holds_zero({"low": mark.difference_low, "high": mark.difference_high})
-            families[mark.ceiling].append((1.0 if p is None or apart else p, difference, place, mark))
+            least, most = mark.difference_low, mark.difference_high
+            if p is None or (known(least) and known(most) and least <= 0 <= most):
+                p = 1.0
+            families[mark.ceiling].append((p, difference, place, mark))
     for family in families:
         for (_, difference, place, mark), p in zip(family, holm([test[0] for test in family]), strict=True):
             by_score[place][mark] = "unclear" if p >= ALPHA else "above" if difference > 0 else "below"

@@ -15,12 +15,11 @@ from kapwa.report import wording
 from kapwa.report.charts import SERIES, Dot, Line, RowChart
 from kapwa.report.comparisons import split
 from kapwa.report.plots import row_chart
-from kapwa.report.table import NONE, Cell, Table
+from kapwa.report.table import NONE, Cell, Column, Row, Table
 from kapwa.report.view import TaskView
 from kapwa.report.wording import isolate, label_text
 from kapwa.stats.clusters import FloatArray
-from kapwa.stats.components import Component, Decomposition, order_changes, variance_components
-from kapwa.tables_io import csv_text
+from kapwa.stats.components import Decomposition, order_changes, variance_components
 
 _WORDS = {
     "culture": "cultures",
@@ -74,37 +73,30 @@ def score_grid(view: TaskView, run: int, variants: Sequence[str]) -> Grid:
 def variance_table(view: TaskView) -> Table | None:
     """Where the variance of each model's scores comes from; None with one wording and one sample."""
     variants, info = wordings_of(view), view.metrics[view.metric]
-    rows, tidy, left_out = list[list[Cell]](), list[list[Any]](), 0
+    rows: list[dict[str, Any]] = []
     for i, label in enumerate(view.labels):
         grid = score_grid(view, i, variants)
-        if grid.values.shape[1:] == (1, 1) or not grid.units:
-            continue
-        found = variance_components(grid.values, [culture for culture, _ in grid.units])
-        left_out += found.left_out
-        known = [one for one in found.components if one.variance is not None]
-        total, error = (sum(max(getattr(one, name) or 0.0, 0.0) for one in known) for name in ("variance", "error"))
-        for one in known:
-            shares = [_share(one.variance, total), _share(one.error, error)]
-            cells = [*_spread(one, found, info), *(shares if (one.freedom or 0) >= FEWEST else [NONE.text] * 2)]
-            # What a design cannot tell apart from a component is part of it.
-            undrawn = " (and draws)" if one is known[-1] and one.name != "sample" else ""
-            rows.append(
-                [
-                    Cell(_WORDS[one.name] + undrawn, isolate(wording.truncate(label, 32))),
-                    *(Cell(text, number=True) for text in cells),
-                ]
-            )
-            tidy.append([label, one.name, one.variance, one.low, one.high, one.error, *found[1:]])
+        if grid.values.shape[1:] != (1, 1) and grid.units:
+            found = variance_components(grid.values, [culture for culture, _ in grid.units])
+            rows += _component_rows(label, found)
     if not rows:
         return None
+    frame = pl.DataFrame(rows, schema=_VARIANCES)
+    left_out = sum(frame.unique("model")["left_out"])
     gone = f" {wording.count(left_out, 'item')} without a score in each are left out." if left_out else ""
-    head = ("model", "component", "variance", "low", "high", "error", *found._fields[1:])
+    columns = [
+        Column("Differences between", lambda row: Cell(row["named"], isolate(wording.truncate(row["model"], 32)))),
+        Column("Standard deviation", lambda row: Cell(_deviation(row, info), number=True)),
+        Column("95% interval", lambda row: Cell(_interval(row, info), number=True)),
+        Column("Share of variance", lambda row: Cell(_share(row, "variance"), number=True)),
+        Column("Share of error", lambda row: Cell(_share(row, "error"), number=True)),
+    ]
     return Table(
         key=f"{view.slug}-variance",
         caption=f"Where the variance of {view.titles[view.metric]} comes from",
-        head=["Differences between", "Standard deviation", "95% interval", "Share of variance", "Share of error"],
-        rows=rows,
-        csv=csv_text(head, tidy),
+        frame=frame.drop("named", "freedom"),
+        columns=columns,
+        shown=frame.with_columns(_total("variance"), _total("error")),
         note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
         "wordings and draws here; it gets smaller with more of what has the largest share. Items and wordings are "
         "treated as samples from more of their kind; estimates below 0 are shown as 0. "
@@ -113,19 +105,52 @@ def variance_table(view: TaskView) -> Table | None:
     )
 
 
-def _spread(one: Component, design: Decomposition, info: Mapping[str, Any]) -> list[str]:
-    """The standard deviation of a component and its interval, or by what it is not told."""
-    if (one.freedom or 0) < FEWEST:
-        few = {"prompt": wording.count(design.prompts, "wording"), "culture": wording.count(design.cultures, "culture")}
-        return [NONE.text, f"not known from {few.get(one.name, 'so few')}"]
-    deviation, low, high = (
-        wording.points(sqrt(max(part or 0.0, 0.0)), info, 1) for part in (one.variance, one.low, one.high)
-    )
-    return [deviation, f"{low.removesuffix(' points')} to {high}"]
+_DESIGN = Decomposition._fields[1:]
+_VARIANCES: dict[str, Any] = {
+    **dict.fromkeys(("model", "component", "named"), pl.String),
+    **dict.fromkeys(("variance", "low", "high", "error"), pl.Float64),
+    **dict.fromkeys(("freedom", *_DESIGN), pl.Int64),
+}
 
 
-def _share(part: float | None, total: float) -> str:
-    return NONE.text if part is None or total <= 0 else f"{100 * max(part, 0.0) / total:.0f}%"
+def _component_rows(label: str, found: Decomposition) -> list[dict[str, Any]]:
+    """The components that a design can tell apart."""
+    known = [component for component in found.components if component.variance is not None]
+    design = dict(zip(_DESIGN, found[1:], strict=True))
+    rows = []
+    for component in known:
+        # What a design cannot tell apart from a component is part of it.
+        undrawn = " (and draws)" if component is known[-1] and component.name != "sample" else ""
+        facts = {"model": label, "component": component.name, "named": _WORDS[component.name] + undrawn}
+        rows.append({**component._asdict(), **design, **facts})
+    return rows
+
+
+def _total(name: str) -> pl.Expr:
+    """A model's variances or errors, those below 0 as 0, added up over its components."""
+    return pl.col(name).fill_null(0.0).clip(0.0).sum().over("model").alias(f"total_{name}")
+
+
+def _deviation(row: Row, info: Mapping[str, Any], end: str = "variance") -> str:
+    """The standard deviation of a component, or one ``end`` of its interval."""
+    if (row["freedom"] or 0) < FEWEST:
+        return NONE.text
+    return wording.points(sqrt(max(row[end] or 0.0, 0.0)), info, 1)
+
+
+def _interval(row: Row, info: Mapping[str, Any]) -> str:
+    """The interval of a standard deviation, or by what it is not told."""
+    if (row["freedom"] or 0) < FEWEST:
+        few = {"prompt": wording.count(row["prompts"], "wording"), "culture": wording.count(row["cultures"], "culture")}
+        return f"not known from {few.get(row['component'], 'so few')}"
+    low, high = (_deviation(row, info, end) for end in ("low", "high"))
+    return f"{low.removesuffix(' points')} to {high}"
+
+
+def _share(row: Row, name: str) -> str:
+    part, total = row[name], row[f"total_{name}"]
+    few = (row["freedom"] or 0) < FEWEST
+    return NONE.text if few or part is None or total <= 0 else f"{100 * max(part, 0.0) / total:.0f}%"
 
 
 def _means(view: TaskView, variants: Sequence[str]) -> dict[int, list[float]]:

@@ -13,7 +13,7 @@ from kapwa.report.comparisons import REPLICATES, language_facts
 from kapwa.report.marks import Estimate
 from kapwa.report.relations import Measured, mean_error, metric_correlations, sampling_errors
 from kapwa.report.summaries import equal_mean
-from kapwa.report.table import NONE, Cell, Table
+from kapwa.report.table import Cell, Column, Table, text_column
 from kapwa.report.tables import score_cell
 from kapwa.report.view import Compared, TaskView
 from kapwa.report.wording import isolate
@@ -22,9 +22,9 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.spread import shares_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
 from kapwa.suites.base import holds_shares
-from kapwa.tables_io import csv_text
 
-Column = tuple[TaskView, str]  # a task, and a metric of it
+TaskMetric = tuple[TaskView, str]  # a task, and a metric of it
+_NUMBERS = {**dict.fromkeys(("value", "low", "high"), pl.Float64), "n": pl.Int64}
 
 
 def together(views: Sequence[TaskView]) -> list[list[TaskView]]:
@@ -35,9 +35,9 @@ def together(views: Sequence[TaskView]) -> list[list[TaskView]]:
     return [group for group in by_suite.values() if len({view.task for view in group}) > 1]
 
 
-def model_columns(views: Sequence[TaskView]) -> list[Column]:
+def model_columns(views: Sequence[TaskView]) -> list[TaskMetric]:
     """The headline metrics of every task, and those that measure as the first of them does ("rouge1_acc")."""
-    columns: list[Column] = []
+    columns: list[TaskMetric] = []
     for view in views:
         stem, _, kind = view.metric.partition("_")
         alike = [name for name in view.metrics if stem and kind and name.endswith(f"_{kind}")]
@@ -53,7 +53,7 @@ def _sources(views: Sequence[TaskView]) -> dict[str, str]:
     return {view.slug: named[view.slug] if tasks.count(view.task) > 1 else "" for view in views}
 
 
-def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
+def model_rows(columns: Sequence[TaskMetric]) -> dict[str, list[Estimate | None]]:
     """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
 
     Beside the estimate stands ``run``, the number of the run in the column's view.
@@ -74,28 +74,31 @@ def model_rows(columns: Sequence[Column]) -> dict[str, list[Estimate | None]]:
 def model_table(views: Sequence[TaskView]) -> Table:
     """A row for each model, a column for each task's metrics (Kalahi's table 5)."""
     columns, sources = model_columns(views), _sources(views)
-    rows, tidy = [], []
-    for label, found in model_rows(columns).items():
-        cells = [score_cell(row, view.metrics[name]) for (view, name), row in zip(columns, found, strict=True)]
-        rows.append([Cell(label), *cells])
-        for (view, name), row in zip(columns, found, strict=True):
-            values = ((row or {}).get(key) for key in ("value", "low", "high", "n"))
-            tidy.append([label, view.task, sources[view.slug], name, *values])
+    rows = []
+    for label, estimates in model_rows(columns).items():
+        for place, ((view, name), row) in enumerate(zip(columns, estimates, strict=True)):
+            facts = {"model": label, "task": view.task, "data": sources[view.slug], "metric": name}
+            rows.append(facts | {key: (row or {}).get(key) for key in _NUMBERS} | {"place": place})
+    texts = dict.fromkeys(("model", "task", "data", "metric"), pl.String)
+    frame = pl.DataFrame(rows, schema={**texts, **_NUMBERS, "place": pl.Int64})
+    heads = {
+        place: " ".join(filter(None, [view.titles[name].partition(":")[0], f"({name})", sources[view.slug]]))
+        for place, (view, name) in enumerate(columns)
+    }
     several = any(len(view.subjects) > 1 for view in views)
     note = "Under each score is its 95% interval."
     note += " In means over cultures, each culture has the same weight." if several else ""
     return Table(
         key=f"{views[0].slug}-models",
         caption=f"Every model on {' and '.join(dict.fromkeys(view.task for view in views))}",
-        head=[
-            "Model",
-            *(
-                " ".join(filter(None, [view.titles[name].partition(":")[0], f"({name})", sources[view.slug]]))
-                for view, name in columns
-            ),
+        frame=frame.drop("place"),
+        columns=[
+            text_column("Model", "model"),
+            Column("", lambda row: score_cell(row, columns[row["place"]][0].metrics[row["metric"]]), spread=True),
         ],
-        rows=rows,
-        csv=csv_text(("model", "task", "data", "metric", "value", "low", "high", "n"), tidy),
+        shown=frame,
+        by=["model"],
+        across=("place", heads),
         note=note,
     )
 
@@ -205,22 +208,24 @@ def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int,
 
 def topic_table(view: TaskView) -> Table | None:
     """The numbers of the chart of topics over all cultures."""
-    rows, tidy, info = [], [], view.metrics[view.metric]
-    for group, found in topic_means(view):
-        for name, means in found.items():
-            by_run = dict(means)
-            cells = [score_cell(row, info) if (row := by_run.get(i)) else NONE for i in range(len(view.runs))]
-            rows.append([Cell(name, group), *cells])
-            tidy += [
-                [view.labels[i], group, name, *(row[key] for key in ("value", "low", "high", "n"))] for i, row in means
-            ]
+    info, rows = view.metrics[view.metric], []
+    for group, by_topic in topic_means(view):
+        for topic, means in by_topic.items():
+            for i, row in means:
+                facts = {"model": view.labels[i], "group": group, "topic": topic}
+                rows.append(facts | {key: row[key] for key in _NUMBERS})
     if not rows:
         return None
+    texts = dict.fromkeys(("model", "group", "topic"), pl.String)
     return Table(
         key=f"{view.slug}-topics",
         caption=f"{view.titles[view.metric]} by topic, mean over cultures",
-        head=["Topic", *map(isolate, view.labels)],
-        rows=rows,
-        csv=csv_text(("model", "group", "topic", "value", "low", "high", "n"), tidy),
+        frame=pl.DataFrame(rows, schema={**texts, **_NUMBERS}),
+        columns=[
+            Column("Topic", lambda row: Cell(row["topic"], row["group"])),
+            Column("", lambda row: score_cell(row, info), spread=True),
+        ],
+        by=["group", "topic"],
+        across=("model", {label: isolate(label) for label in view.labels}),
         note="Each culture has the same weight.",
     )

@@ -32,14 +32,13 @@ from kapwa.report import (
 )
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
-from kapwa.report.table import Cell, Table
+from kapwa.report.table import Table, text_column
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate
 from kapwa.report.worldmap import definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin, is_clear
-from kapwa.tables_io import csv_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -215,16 +214,15 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
 
 def _signatures(view: TaskView) -> Table:
     """The signature of every number: cite it beside the number."""
-    found = []
+    rows = []
     for label, run in zip(view.labels, view.runs, strict=True):
-        named: Mapping[str, Any] = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
-        found += [(label, str(metric), str(text)) for metric, text in named.items()]
+        signatures: Mapping[str, Any] = run.manifest.get("signatures") or {"": run.manifest.get("signature", "")}
+        rows += [(label, str(metric), str(text)) for metric, text in signatures.items()]
     return Table(
         key=f"{view.slug}-signatures",
         caption=f"Signatures ({view.task})",
-        head=["Model and metric", "Signature"],
-        rows=[[Cell(label, metric), Cell(clean(text))] for label, metric, text in found],
-        csv=csv_text(("model", "metric", "signature"), found),
+        frame=pl.DataFrame(rows, schema=dict.fromkeys(("model", "metric", "signature"), pl.String), orient="row"),
+        columns=[text_column("Model and metric", "model", "metric"), text_column("Signature", "signature")],
     )
 
 

@@ -13,6 +13,7 @@ from kapwa.datasets.sheets import header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug, write_text
 from kapwa.people.agreement import NAMES
+from kapwa.people.answers import AnswerAgreement
 from kapwa.people.choice_files import read_choices
 from kapwa.people.choices import CODINGS, HumanBaseline, baselines
 from kapwa.people.forms import CHOICE_KEY
@@ -21,7 +22,7 @@ from kapwa.people.rating_files import read_ratings, suite_of
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
-from kapwa.report.table import Cell, Table, frame_csv
+from kapwa.report.table import Cell, Column, Row, Table, count_column, text_column
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.runs.answers import items_of
@@ -76,7 +77,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
     for form, rated in sheets.ratings.items():
         ratings = read_ratings(rated, form=form, key=sheets.rating_keys or None)
         # Keys of earlier versions do not name the culture; the runs do.
-        cultures = {item.id: item.culture for item in items_of(runs)}
+        cultures = dict(row for run in runs for row in run.items.select("item_id", "culture").rows())
         told = pl.when(pl.col("culture") == "").then(pl.col("item_id").replace_strict(cultures, default=""))
         frame = ratings.frame.with_columns(culture=told.otherwise("culture"))
         blocks.append(rating_block(form, analyse_ratings(replace(ratings, frame=frame))))
@@ -130,75 +131,85 @@ def _choice_block(view: TaskView, culture: str, found: HumanBaseline, made: Sequ
     return choice_block(found, f"{view.slug}-people-{culture}", whose, view.noun, models)
 
 
-def choice_block(found: HumanBaseline, key: str, whose: str, noun: tuple[str, str], models: str = "") -> Block:
+def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str, str], models: str = "") -> Block:
     """What people chose: ``key`` names its tables, ``whose`` the task and culture; ``models``: what these score."""
-    items = wording.count(found.items, *noun)
-    people = wording.count(len(found.people), "person", "people")
-    between = wording.interval(found.mean.low, found.mean.high, SHARE)
+    items = wording.count(baseline.items, *noun)
+    people = wording.count(len(baseline.people), "person", "people")
+    between = wording.interval(baseline.mean.low, baseline.mean.high, SHARE)
     said = [
-        f"{people} chose the best option in {wording.amount(found.mean.value, SHARE)} ({between}) of "
-        f"{wording.count(found.mean.n, 'choice')} for {items}.{f' On the same items: {models}.' if models else ''}",
+        f"{people} chose the best option in {wording.amount(baseline.mean.value, SHARE)} ({between}) of "
+        f"{wording.count(baseline.mean.n, 'choice')} for {items}.{f' On the same items: {models}.' if models else ''}",
         "At least two thirds of those who chose agreed on the best option in "
-        f"{wording.amount(found.majority.value, SHARE)} of {items}.",
+        f"{wording.amount(baseline.majority.value, SHARE)} of {items}.",
     ]
-    rows = [
+    counts = [
+        count_column(head, name)
+        for head, name in (("Right", "correct"), ("Chosen", "answered"), ("Left empty", "missing"))
+    ]
+    people_table = Table(
+        f"{key}-choices",
+        f"Who chose the best option: {whose}",
+        baseline.people,
         [
-            Cell(clean(row["rater"])),
-            tables.score_cell({**row, "n": row["answered"]}, SHARE),
-            *(Cell(f"{row[name]:,}", number=True) for name in ("correct", "answered", "missing")),
-        ]
-        for row in found.people.iter_rows(named=True)
-    ]
-    shares = [
-        [Cell(f"{row['chose_best']}/{row['of']}"), Cell(str(row["items"]), number=True), _number(row["share"])]
-        for row in found.table.iter_rows(named=True)
-    ]
+            text_column("Person", "rater"),
+            Column("Best option", lambda row: tables.score_cell({**row, "n": row["answered"]}, SHARE)),
+            *counts,
+        ],
+        "With 95% intervals over other items of this kind, judged by these people.",
+    )
+    best_table = Table(
+        f"{key}-best",
+        f"Best option chosen by so many of so many people: {whose}",
+        baseline.table,
+        [
+            Column("People", lambda row: Cell(f"{row['chose_best']}/{row['of']}")),
+            count_column(noun[1].capitalize(), "items"),
+            Column("Share", lambda row: _number(row["share"])),
+        ],
+    )
     return {
         "title": f"What people chose: {whose}",
         "sentences": said,
-        "tables": [
-            Table(
-                f"{key}-choices",
-                f"Who chose the best option: {whose}",
-                ["Person", "Best option", "Right", "Chosen", "Left empty"],
-                rows,
-                frame_csv(found.people),
-                "With 95% intervals over other items of this kind, judged by these people.",
-            ),
-            Table(
-                f"{key}-best",
-                f"Best option chosen by so many of so many people: {whose}",
-                ["People", noun[1].capitalize(), "Share"],
-                shares,
-                frame_csv(found.table),
-            ),
-        ],
+        "tables": [people_table, best_table],
         "more": [
-            agreement_table(f"{key}-agreement", f"Agreement between people: {whose}", found.agreement, CODINGS),
-            *_remarks(f"{key}-remarks", found.remarks, ("item_id",)),
+            agreement_table(f"{key}-agreement", f"Agreement between people: {whose}", baseline.agreement, CODINGS),
+            *_remarks(f"{key}-remarks", baseline.remarks, ("item_id",)),
         ],
         "criteria": [],
-        "notes": found.notes,
+        "notes": baseline.notes,
     }
 
 
-def rating_block(form: str, found: HumanRatings) -> Block:
+def rating_block(form: str, ratings: HumanRatings) -> Block:
     """How people rated answers: by model, by culture where there are several, and how far they agree."""
-    people = wording.count(found.raters, "person", "people")
-    names = {criterion.code: criterion.name for criterion in found.criteria}
+    people = wording.count(ratings.raters, "person", "people")
+    names = {criterion.code: criterion.name for criterion in ratings.criteria}
     return {
         "title": f"How people rated answers: {form}",
-        "sentences": [f"{people} judged {wording.count(found.responses, 'answer')} by {len(names)} yes/no questions."],
-        "tables": [_share_table(form, found, shares) for shares in (found.shares, found.cultures) if shares.height],
+        "sentences": [
+            f"{people} judged {wording.count(ratings.responses, 'answer')} by {len(names)} yes/no questions."
+        ],
+        "tables": [
+            _share_table(form, ratings, shares) for shares in (ratings.shares, ratings.cultures) if shares.height
+        ],
         "more": [
             agreement_table(
-                f"{form}-ratings-agreement", "Agreement between raters, all models", found.agreement, names
+                f"{form}-ratings-agreement", "Agreement between raters, all models", ratings.agreement, names
             ),
-            *_remarks(f"{form}-ratings-remarks", found.remarks, ("model", "item_id")),
+            *_remarks(f"{form}-ratings-remarks", ratings.remarks, ("model", "item_id")),
         ],
-        "criteria": [(f"{one.code}: {one.name}", one.question) for one in found.criteria],
-        "notes": dict.fromkeys(found.notes),
+        "criteria": [(f"{one.code}: {one.name}", one.question) for one in ratings.criteria],
+        "notes": dict.fromkeys(ratings.notes),
     }
+
+
+def answer_block(answers: AnswerAgreement) -> Block:
+    """How far people agree in answers of their own words."""
+    frame = answers.agreement.select(pl.lit("answer").alias("criterion"), pl.all())
+    people = wording.count(answers.people, "person", "people")
+    sentence = f"{people} answered {wording.count(answers.items, 'item')} in their own words."
+    table = agreement_table("answers-agreement", "Agreement in people’s own answers", frame, {"answer": "Answer"})
+    return {"title": table.caption, "sentences": [sentence], "tables": [table], "more": [], "criteria": [], "notes": []}
 
 
 def preference_block(given: Sequence[Preference]) -> Block:
@@ -224,77 +235,79 @@ def preference_block(given: Sequence[Preference]) -> Block:
 
 
 def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
-    rows = [
-        [
-            Cell(row["share"].capitalize()),
-            Cell(f"{row['chosen']} of {row['n']}", number=True),
-            Cell(wording.amount(row["value"], SHARE), wording.interval(row["low"], row["high"], SHARE), number=True),
-        ]
-        for row in shares.iter_rows(named=True)
-    ]
     note = (
         "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are among "
         "those who had one. Sides are drawn for each person and pair, so a share for the first text that is far from "
         "half is an effect of the side, not of the texts."
     )
-    return Table(key, caption, ["People …", "Count", "Share"], rows, frame_csv(shares), note)
+    columns = [
+        Column("People …", lambda row: Cell(row["share"].capitalize())),
+        Column("Count", lambda row: Cell(f"{row['chosen']} of {row['n']}", number=True)),
+        Column("Share", lambda row: _number(row["value"], wording.interval(row["low"], row["high"], SHARE))),
+    ]
+    return Table(key, caption, shares, columns, note)
 
 
-def _share_table(form: str, found: HumanRatings, shares: pl.DataFrame) -> Table:
+def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Table:
     by = shares.columns[0]
-    rows = []
-    for (whose,), own in shares.group_by(by, maintain_order=True):
-        cells = [
-            _number(row["value"], wording.interval(row["low"], row["high"], SHARE, 0))
-            for row in own.iter_rows(named=True)
-        ]
-        name = culture_name(whose) if by == "culture" else clean(whose)
-        rows.append([Cell(name), Cell(f"{max(own['n'].to_list()):,}", number=True), *cells])
     means = f"(yes: the answer {rating_suite(form).yes_means}), by {by}{', all models' * (by == 'culture')}"
+
+    def name(row: Row) -> Cell:
+        return Cell(culture_name(row[by]) if by == "culture" else clean(row[by]))
+
+    def share(row: Row) -> Cell:
+        return _number(
+            row["value"], f"{row['agreed']} of {row['n']}, {wording.interval(row['low'], row['high'], SHARE, 0)}"
+        )
+
     return Table(
         f"{form}-ratings-{by}",
         f"Answers with a yes from at least 2/3 of their raters {means}",
-        [by.capitalize(), "Answers", *(criterion.code for criterion in found.criteria)],
-        rows,
-        frame_csv(shares),
-        "Under each share is its 95% interval. Answers that nobody judged are left out; counts are in the CSV.",
+        shares,
+        [Column(by.capitalize(), name), count_column("Answers", "most"), Column("", share, spread=True)],
+        "Under each share are its count and its 95% interval. Answers that nobody judged are left out.",
+        shown=shares.with_columns(most=pl.col("n").max().over(by)),
+        by=[by],
+        across=("criterion", {criterion.code: criterion.code for criterion in ratings.criteria}),
     )
 
 
 def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[str, str]) -> Table:
     """A row for each of ``kinds`` (codings of choices, or criteria), a column for each coefficient."""
-    kind, notes = frame.columns[0], []
-    names = frame["coefficient"].unique(maintain_order=True).to_list()
-    rows = []
-    for (one,), own in frame.group_by(kind, maintain_order=True):
-        by_name = {row["coefficient"]: row for row in own.iter_rows(named=True)}
-        cells = []
-        for row in map(by_name.get, names):
-            between = wording.interval(row["low"], row["high"], COEFFICIENT) if row and row["low"] is not None else ""
-            cells.append(_number(row["value"] if row else None, between, COEFFICIENT))
-        units = max(own["units"].drop_nulls().to_list(), default=0)
-        rows.append([Cell(kinds[str(one)]), *cells, Cell(f"{units:,}", number=True)])
-        notes += [f"{kinds[str(one)]}: {note}." for note in own["note"].unique(maintain_order=True) if note]
+    kind = frame.columns[0]
+    noted = frame.filter(pl.col("note") != "").unique([kind, "note"], maintain_order=True)
+    notes = [f"{kinds[row[kind]]}: {row['note']}." for row in noted.iter_rows(named=True)]
     note = " ".join(["1 is full agreement and 0 is what chance gives; agreement itself is a share.", *notes])
-    head = {"coding": "Categories", "criterion": "Question"}[kind]
+
+    def coefficient(row: Row) -> Cell:
+        between = wording.interval(row["low"], row["high"], COEFFICIENT) if row["low"] is not None else ""
+        return _number(row["value"], between, COEFFICIENT)
+
     return Table(
         key,
         caption,
-        [head, *(NAMES[name] for name in names), "Judged by two or more"],
-        rows,
-        frame_csv(frame),
+        frame,
+        [
+            Column({"coding": "Categories", "criterion": "Question"}[kind], lambda row: Cell(kinds[row[kind]])),
+            Column("", coefficient, spread=True),
+            count_column("Judged by two or more", "most"),
+        ],
         note,
+        shown=frame.with_columns(most=pl.col("units").max().over(kind).fill_null(0)),
+        by=[kind],
+        across=("coefficient", {name: NAMES[name] for name in frame["coefficient"].unique(maintain_order=True)}),
     )
 
 
 def _remarks(key: str, frame: pl.DataFrame, about: Sequence[str]) -> list[Table]:
-    rows = []
-    for row in frame.iter_rows(named=True):
-        person = short_names([row["rater"]], "rating")[row["rater"]]
-        told = ", ".join(clean(row[name]) for name in about if row[name])
-        rows.append([Cell(clean(person)), Cell(told), Cell(clean(row["remark"]))])
-    head = ["Person", "About", "Remark"]
-    return [Table(key, "What people remarked", head, rows, frame_csv(frame))] if rows else []
+    def person(row: Row) -> Cell:
+        return Cell(clean(short_names([row["rater"]], "rating")[row["rater"]]))
+
+    def subject(row: Row) -> Cell:
+        return Cell(", ".join(clean(row[name]) for name in about if row[name]))
+
+    columns = [Column("Person", person), Column("About", subject), text_column("Remark", "remark")]
+    return [Table(key, "What people remarked", frame, columns)] if frame.height else []
 
 
 def _number(value: float | None, small: str = "", info: Mapping[str, float] = SHARE) -> Cell:

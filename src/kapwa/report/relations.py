@@ -12,7 +12,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts import Point, ScatterChart
 from kapwa.report.comparisons import part_words, split, variant_name
-from kapwa.report.table import NONE, Cell, Table, frame_csv
+from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.stats.correlation import (
@@ -23,7 +23,6 @@ from kapwa.stats.correlation import (
     disattenuated,
     pearson,
 )
-from kapwa.tables_io import csv_text
 
 LEAST = 4  # cultures or models: below, a correlation has no interval, and none is shown
 
@@ -207,30 +206,33 @@ def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
     return charts
 
 
-def relation_table(found: Sequence[Relation]) -> Table | None:
+def relation_table(relations: Sequence[Relation]) -> Table | None:
     """Pearson's r across cultures, and corrected for sampling error, for every model and pair of variants."""
-    if not found:
+    if not relations:
         return None
-    rows, tidy = [], []
-    for one in found:
-        r, corrected = one.correlation, one.corrected
-        rows.append(
-            [
-                Cell(f"{one.across} × {one.upwards}", isolate(one.model)),
-                coefficient_cell(r._asdict(), "all on one line"),
-                coefficient_cell(corrected._asdict(), UNDEFINED),
-                Cell(str(r.n), number=True),
-            ]
-        )
-        tidy.append([one.model, one.across, one.upwards, r.value, r.low, r.high, r.p_value, r.n, *corrected[:5]])
-    head = ("model", "first", "second", "pearson", "low", "high", "p_value", "cultures")
+    rows = [(one.model, one.across, one.upwards, *one.correlation, *one.corrected[:5]) for one in relations]
+    texts = dict.fromkeys(("model", "first", "second"), pl.String)
+    pearson = dict.fromkeys(("pearson", "low", "high", "p_value"), pl.Float64)
     more = ("disattenuated", "disattenuated_low", "disattenuated_high", "reliability_first", "reliability_second")
+    schema = {**texts, **pearson, "cultures": pl.Int64, **dict.fromkeys(more, pl.Float64)}
+
+    def corrected(row: Row) -> Cell:
+        value = {name: row[f"disattenuated{end}"] for name, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
+        return coefficient_cell(value, UNDEFINED)
+
     return Table(
         key="tasks-correlated",
         caption="Correlation of two tasks across cultures",
-        head=["Tasks", "Pearson r (95% interval)", "Without sampling error (95% interval)", "Cultures"],
-        rows=rows,
-        csv=csv_text((*head, *more), tidy),
+        frame=pl.DataFrame(rows, schema=schema, orient="row"),
+        columns=[
+            Column("Tasks", lambda row: Cell(f"{row['first']} × {row['second']}", isolate(row["model"]))),
+            Column(
+                "Pearson r (95% interval)",
+                lambda row: coefficient_cell({**row, "value": row["pearson"]}, "all on one line"),
+            ),
+            Column("Without sampling error (95% interval)", corrected),
+            count_column("Cultures", "cultures"),
+        ],
         note="The intervals treat cultures as independent samples; neighbours are not. “Without sampling error” is "
         "what r would be if every culture were asked all questions of this kind (disattenuated).",
     )
@@ -241,28 +243,32 @@ UNDEFINED = "the scores differ by no more than their errors"
 
 def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -> Table:
     """How far metrics agree across models: pairs of the first ``shown`` metrics; the CSV holds all of them."""
-    pairs: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    first = set(list(dict.fromkeys([*frame["metric_a"], *frame["metric_b"]]))[:shown])
-    for row in frame.iter_rows(named=True):
-        if {row["metric_a"], row["metric_b"]} <= first:
-            pairs.setdefault((row["metric_a"], row["metric_b"]), {})[row["coefficient"]] = row
+    first = list(dict.fromkeys([*frame["metric_a"], *frame["metric_b"]]))[:shown]
+    kept = frame.filter(pl.col("metric_a").is_in(first) & pl.col("metric_b").is_in(first))
     without = {"pearson": "all on one line", "spearman": "one order", "disattenuated": UNDEFINED}
-    rows = []
-    for (a, b), found in pairs.items():
-        n = max(row["n"] for row in found.values())
-        cells = [coefficient_cell(found.get(kind), words if n >= LEAST else FEW) for kind, words in without.items()]
-        rows.append([Cell(clean(f"{a} × {b}")), *cells, Cell(str(n), number=True)])
+    heads = ("Pearson r", "Spearman ρ", "r without sampling error")
+
+    def coefficient(row: Row) -> Cell:
+        return coefficient_cell(row, without[row["coefficient"]] if row["runs"] >= LEAST else FEW)
+
     return Table(
         key=f"{key}-correlations",
         caption=caption,
-        head=["Metrics", "Pearson r", "Spearman ρ", "r without sampling error", "Runs"],
-        rows=rows,
-        csv=frame_csv(frame),
+        frame=frame,
+        columns=[
+            Column("Metrics", lambda row: Cell(clean(f"{row['metric_a']} × {row['metric_b']}"))),
+            Column("", coefficient, spread=True, none=NO_SPREAD),
+            count_column("Runs", "runs"),
+        ],
+        shown=kept.with_columns(runs=pl.col("n").max().over("metric_a", "metric_b")),
+        by=["metric_a", "metric_b"],
+        across=("coefficient", dict(zip(without, heads, strict=True))),
         note="Under each coefficient is its 95% interval; where there is none, no coefficient is shown. The intervals "
         "treat models as independent samples, which models of one family are not.",
     )
 
 
+NO_SPREAD = NONE._replace(small="no spread")
 FEW = "too few runs"
 
 

@@ -1,15 +1,18 @@
-"""What a table of the report is: cells, head, caption and note, and the same as spreadsheet-safe CSV."""
+"""What a table of the report is: a frame, which is its CSV, and the columns that readers see of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.tables_io import csv_text
+
+Row = Mapping[str, Any]
 
 
 class Cell(NamedTuple):
@@ -25,18 +28,92 @@ class Cell(NamedTuple):
 NONE = Cell(wording.NOTHING, number=True, muted=True)
 
 
-@dataclass(frozen=True, slots=True)
+class Column(NamedTuple):
+    """A column that readers see: its head, and what it shows of a row of the frame.
+
+    ``spread``: the column stands once for each value of the table's ``across``, which is then its head; ``none``
+    stands where the frame has no row for it.
+    """
+
+    head: str
+    cell: Callable[[Row], Cell]
+    spread: bool = False
+    none: Cell = NONE
+
+
+@dataclass(frozen=True)
 class Table:
-    """A table of the page. The first cell of each row is its header; ``csv`` is the tidy form of the same."""
+    """A table of the page. The first cell of each row is its header.
+
+    Attributes:
+        key: Its name in addresses and file names.
+        frame: All of it, as the CSV holds it.
+        columns: What readers see, of the rows ``shown`` (None: of all).
+        by: Rows of ``shown`` that agree in these columns are one row for readers; (): each is one.
+        across: A column of ``shown``, and by each of its values, in order, the head that a spread column has there.
+    """
 
     key: str
     caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    csv: str
+    frame: pl.DataFrame
+    columns: Sequence[Column]
     note: str = ""
+    shown: pl.DataFrame | None = None
+    by: Sequence[str] = ()
+    across: tuple[str, Mapping[Any, str]] = ("", {})
+
+    @property
+    def csv(self) -> str:
+        """The frame as spreadsheet-safe CSV."""
+        return csv_text(self.frame.columns, self.frame.iter_rows())
+
+    @property
+    def head(self) -> list[str]:
+        """The head of each column."""
+        return [
+            head for column in self.columns for head in (self.across[1].values() if column.spread else [column.head])
+        ]
+
+    @cached_property
+    def rows(self) -> list[list[Cell]]:
+        """The cells that readers see, row by row."""
+        shown, (name, values) = self.frame if self.shown is None else self.shown, self.across
+        groups: dict[Any, list[Row]] = {}
+        for number, row in enumerate(shown.iter_rows(named=True)):
+            groups.setdefault(tuple(row[one] for one in self.by) or number, []).append(row)
+        rows = []
+        for members in groups.values():
+            by_value = {member[name]: member for member in members} if name else {}
+            cells = []
+            for column in self.columns:
+                if column.spread:
+                    cells += [column.cell(by_value[value]) if value in by_value else column.none for value in values]
+                else:
+                    cells.append(column.cell(members[0]))
+            rows.append(cells)
+        return rows
 
 
-def frame_csv(frame: pl.DataFrame) -> str:
-    """Render a flat frame as spreadsheet-safe CSV."""
-    return csv_text(frame.columns, frame.iter_rows())
+def text_column(head: str, name: str, small: str = "") -> Column:
+    """A column of text as it stands in the frame; ``small``: the column that stands small under it."""
+    return Column(
+        head, lambda row: Cell(wording.clean(row[name] or ""), wording.clean(row[small] or "") if small else "")
+    )
+
+
+def count_column(head: str, name: str, few: int = 0) -> Column:
+    """A column of whole numbers, grey below ``few``."""
+    return Column(
+        head,
+        lambda row: NONE if row[name] is None else Cell(f"{row[name]:,}", number=True, muted=row[name] < few),
+    )
+
+
+def p_column(head: str, name: str = "p_holm") -> Column:
+    """A column of p-values."""
+    return Column(head, lambda row: Cell(wording.p_value(row[name]), number=True))
+
+
+def amount_column(head: str, name: str, info: Mapping[str, Any]) -> Column:
+    """A column of values of one metric; ``info``: how it reads."""
+    return Column(head, lambda row: Cell(wording.amount(row[name], info), number=True))

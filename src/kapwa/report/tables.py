@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,17 +13,17 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
-from kapwa.report.marks import Estimate, Mark
+from kapwa.report.marks import Estimate
 from kapwa.report.sentences import falls_at, of_people_note, pair_notes, verdict_words, with_verdicts
-from kapwa.report.table import NONE, Cell, Table, frame_csv
+from kapwa.report.table import NONE, Cell, Column, Row, Table, amount_column, count_column, p_column
 from kapwa.report.view import Confusion, Subject, TaskView
 from kapwa.report.wording import clean, culture_name, isolate, label_text
 from kapwa.stats.families import is_clear
-from kapwa.tables_io import csv_text
 
 MOST_PAIRS = 40
 MOST_OTHERS = 3
-FLOOR, CEILING = "Without cultural knowledge", "Ceiling"
+FLOOR = "Without cultural knowledge"
+MARKS = (FLOOR, "Ceiling")
 OUTCOMES = {
     "right": "Right",
     "wrong": "Wrong",
@@ -34,50 +36,62 @@ OUTCOMES = {
 }
 # Metrics that count answers which are among the other outcomes too.
 READ = "Right among right and wrong"
-FLAGS = {"too_many": "Too many answers", "answered_other_language": "Other language"}
-TIDY = (
-    *("task", "culture", "language", "variant", "group", "stratum", "metric", "model"),
-    *("value", "se", "low", "high", "n", "clusters", "method", "base_floor", "highest_floor", "list_floor", "ceiling"),
-    *("partially_pooled", "rank_low", "rank_high"),
-    *("ceiling_low", "ceiling_high", "of_ceiling", "of_ceiling_low", "of_ceiling_high", "of_ceiling_metric"),
-    "compared",
-)
-_OF_TOP = tuple(enumerate(("low", "high", "relative", "relative_low", "relative_high")))
+_OTHER_LANGUAGE = "answered_other_language"
+FLAGS = {"too_many": "Too many answers", _OTHER_LANGUAGE: "Other language"}
+_TEXT = dict.fromkeys(("task", "culture", "language", "variant", "group", "stratum", "metric", "model"), pl.String)
+_FLOATS = ("base_floor", "highest_floor", "list_floor", "ceiling", "partially_pooled")
+_RANKS = dict.fromkeys(("rank_low", "rank_high"), pl.Int64)
+_OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
+TIDY: dict[str, Any] = {
+    **_TEXT,
+    **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "clusters"), pl.Int64),
+    "method": pl.String,
+    **dict.fromkeys(_FLOATS, pl.Float64),
+    **_RANKS,
+    **dict.fromkeys(("ceiling_low", "ceiling_high", *_OF_CEILING), pl.Float64),
+    **dict.fromkeys(("of_ceiling_metric", "compared"), pl.String),
+}
 RANKS = "All ranks in a model's column hold together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
 
 
-def tidy_csv(view: TaskView, found: Iterable[tuple[str, Subject, Estimate | None]]) -> str:
+def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject, Estimate | None]]) -> pl.DataFrame:
     """Estimates (with model and culture) as rows of :data:`TIDY`, floors and ceiling beside each."""
     rows = []
-    for label, subject, row in found:
+    for label, subject, row in estimates:
         if row is None:
             continue
-        run = view.labels.index(label)
-        marks = view.marks(subject, row["metric"], row["variant"], run)
-        mark_values = [mark.value if mark else None for mark in (marks.base, marks.best, marks.listing, marks.top)]
-        main = view.many and row["group"] == "all" and row["variant"] == view.variant
-        worth = view.pooled_value_and_rank(run, subject, row["metric"]) if main else None
-        pooled_and_ranks = worth if worth is not None and worth[1] is not None else (None, None, None)
-        top = marks.top
-        of_top = [getattr(top, name, None) if k < 2 or row["group"] == "all" else None for k, name in _OF_TOP]
-        of_metric = (top.paired_with or row["metric"]) if top and of_top[2] is not None else None
-        compared = view.compared(row["metric"]).words if pooled_and_ranks[1] is not None else None
-        row_facts = [view.task, *(row[k] for k in TIDY[1:7]), label, *(row[k] for k in TIDY[8:15])]
-        rows.append([*row_facts, *mark_values, *pooled_and_ranks, *of_top, of_metric, compared])
-    return csv_text(TIDY, rows)
+        run, metric, whole = view.labels.index(label), row["metric"], row["group"] == "all"
+        marks = view.marks(subject, metric, row["variant"], run)
+        facts = {name: row[name] for name in TIDY if name in row} | {"task": view.task, "model": label}
+        for name, mark in zip(_FLOATS, (marks.base, marks.best, marks.listing, marks.top), strict=False):
+            facts[name] = mark.value if mark else None
+        if view.many and whole and row["variant"] == view.variant:
+            pooled = view.pooled_value_and_rank(run, subject, metric)
+            if pooled is not None and pooled[1] is not None:
+                facts |= zip(("partially_pooled", *_RANKS), pooled, strict=True)
+                facts["compared"] = view.compared(metric).words
+        if top := marks.top:
+            facts |= {"ceiling_low": top.low, "ceiling_high": top.high}
+            if whole:
+                facts |= zip(_OF_CEILING, (top.relative, top.relative_low, top.relative_high), strict=True)
+                facts["of_ceiling_metric"] = None if top.relative is None else top.paired_with or metric
+        rows.append(facts)
+    return pl.DataFrame(rows, schema=TIDY)
 
 
-def score_cell(
-    row: Estimate | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0, top: Mark | None = None
-) -> Cell:
+def score_cell(row: Row | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0) -> Cell:
     """A score; under it its interval and share of what people score; grey where of under ``few`` items."""
     if row is None or not wording.known(row["value"]):
         return NONE._replace(small="no score" if row else "")
     small = wording.interval(row["low"], row["high"], info)
-    if top is not None and wording.known(top.relative_low):
-        small += f"; {wording.ratio(top.relative, top.relative_low, top.relative_high)} of people’s score"
-        small += f" by {label_text(top.paired_with)}" if top.paired_with else ""
+    share = [row.get(name) for name in _OF_CEILING]
+    if all(map(wording.known, share)):
+        small += f"; {wording.ratio(*share)} of people’s score"
+        small += f" by {label_text(row['of_ceiling_metric'])}" if row["of_ceiling_metric"] != row["metric"] else ""
+    if row.get("rank_low") is not None:
+        small += f"; {wording.rank(row['rank_low'], row['rank_high'])}"
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
@@ -101,28 +115,42 @@ def _of_variant(view: TaskView) -> str:
 
 def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table | None:
     """Every metric of every model with its interval, beside its floor and what people score."""
-    rows: list[list[Cell]] = []
-    tidy: list[tuple[str, Subject, Estimate | None]] = []
-    for name, info in view.metrics.items():
-        found = [view.estimate(i, subject, name) for i in range(len(view.runs))]
-        if bool(info.get("reference")) is not reference or not any(found):
-            continue
-        strong = name in view.headline
-        tops = [view.marks(subject, name, run=i).top for i in range(len(found))]
-        cells = [score_cell(row, info, strong=strong, top=top) for row, top in zip(found, tops, strict=True)]
-        rows.append([Cell(view.titles[name], name, strong=strong), *cells, *mark_cells(view, subject, name)])
-        tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
-    if not rows:
+    metrics = [name for name, info in view.metrics.items() if bool(info.get("reference")) is reference]
+    runs = enumerate(view.labels)
+    by_metric = product(metrics, runs)
+    frame = tidy(view, ((label, subject, view.estimate(i, subject, name)) for name, (i, label) in by_metric))
+    if not frame.height:
         return None
+
+    def score(row: Row) -> Cell:
+        return score_cell(row, view.metrics[row["metric"]], strong=row["metric"] in view.headline)
+
+    def title(row: Row) -> Cell:
+        return Cell(view.titles[row["metric"]], row["metric"], strong=row["metric"] in view.headline)
+
     kind = "Values as the released code computes them" if reference else "Scores"
     return Table(
         key=f"{view.slug}-{'reference' if reference else 'scores'}-{subject.culture}",
         caption=f"{kind}: {isolate(clean(subject.label))}{view.variant_words}",
-        head=["Metric", *view.labels, FLOOR, CEILING],
-        rows=rows,
-        csv=tidy_csv(view, tidy),
-        note=of_people_note(view, {row[0].small: None for row in rows}),
+        frame=frame,
+        columns=[
+            Column("Metric", title),
+            Column("", score, spread=True),
+            *(Column(head, partial(_mark_cell, view, subject, side)) for side, head in enumerate(MARKS)),
+        ],
+        by=["metric"],
+        across=models_across(view),
+        note=of_people_note(view, frame["metric"].unique(maintain_order=True)),
     )
+
+
+def models_across(view: TaskView) -> tuple[str, dict[str, str]]:
+    """A column for each model, headed by its label (``across`` of a table)."""
+    return "model", {label: label for label in view.labels}
+
+
+def _mark_cell(view: TaskView, subject: Subject, side: int, row: Row) -> Cell:
+    return mark_cells(view, subject, row["metric"])[side]
 
 
 def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] | None = None) -> Table | None:
@@ -133,92 +161,115 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
     info, subjects = view.metrics[metric], view.by_score(metric)
     if not subjects:
         return None
-    marks = [mark_cells(view, subject, metric) for subject in subjects]
+    marks = {subject.label: mark_cells(view, subject, metric) for subject in subjects}
     # Floors and people are left out where there are none; the floor is named once where all share it.
-    kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks)]
-    names = {floor.small for floor, _ in marks if floor.text != wording.NOTHING}
-    marked = [(FLOOR, CEILING)[side] for side in kept]
-    rows, ranked = [], False
-    for subject, pair in zip(subjects, marks, strict=True):
-        found = [view.estimate(i, subject, metric) for i in range(len(view.runs))]
-        n = max((int(row["n"]) for row in found if row is not None), default=0)
-        cells = [Cell(subject.label, language_facts(view.language_of(subject, view.variant))[0])]
-        for i, row in enumerate(found):
-            top, worth = view.marks(subject, metric, run=i).top, view.pooled_value_and_rank(i, subject, metric)
-            cell = score_cell(row, info, strong=metric in view.headline, top=top)
-            if worth is not None and worth[1] is not None and worth[2] is not None:
-                cell = cell._replace(small=f"{cell.small}; {wording.rank(worth[1], worth[2])}")
-                ranked = True
-            cells.append(cell)
-        cells += [score_cell(average.get(subject.culture), info)] if average else []
-        floor = pair[0]._replace(small="" if len(names) == 1 else pair[0].small)
-        cells += [(floor, pair[1])[side] for side in kept]
-        rows.append([*cells, Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)])
-    every = (
-        (label, subject, view.estimate(i, subject, metric, variant))
-        for subject in view.subjects
-        for variant in view.variants
-        for i, label in enumerate(view.labels)
-    )
+    kept = [side for side in (0, 1) if not all(pair[side].muted for pair in marks.values())]
+    names = {floor.small for floor, _ in marks.values() if floor.text != wording.NOTHING}
+
+    def subject_cell(row: Row) -> Cell:
+        return Cell(row["label"], language_facts(row["language"])[0])
+
+    def mark_cell(side: int, row: Row) -> Cell:
+        cell = marks[row["label"]][side]
+        return cell._replace(small="") if side == 0 and len(names) == 1 else cell
+
+    def average_cell(row: Row) -> Cell:
+        return score_cell((average or {}).get(row["culture"]), info)
+
+    def score(row: Row) -> Cell:
+        return score_cell(row, info, strong=metric in view.headline)
+
+    shown = _labelled(view, subjects, metric)
+    columns = [Column("Culture", subject_cell), Column("", score, spread=True)]
+    columns += [Column("Mean of models", average_cell)] if average else []
+    columns += [Column(MARKS[side], partial(mark_cell, side)) for side in kept]
+    every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
+    ranked = shown["rank_low"].count() > 0
     notes += [f"Order and ranks are by the {view.compared(metric).words}. {RANKS}"] if ranked else []
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
-        head=["Culture", *view.labels, *(["Mean of models"] if average else []), *marked, "Items"],
-        rows=rows,
-        csv=tidy_csv(view, every),
+        frame=tidy(view, ((label, s, view.estimate(i, s, metric, variant)) for s, variant, (i, label) in every)),
+        columns=[*columns, count_column("Items", "items", FEW_ITEMS)],
+        shown=shown,
+        by=["label"],
+        across=models_across(view),
         note=" ".join(filter(None, notes)),
     )
 
 
+def _labelled(view: TaskView, subjects: Sequence[Subject], metric: str) -> pl.DataFrame:
+    """The estimates of a metric in the main variant, a row a culture and model, with its label and most items."""
+    frames = []
+    for subject in subjects:
+        estimates = ((label, subject, view.estimate(i, subject, metric)) for i, label in enumerate(view.labels))
+        frames.append(tidy(view, estimates).with_columns(label=pl.lit(subject.label), items=pl.col("n").max()))
+    return pl.concat(frames)
+
+
 def strata_table(view: TaskView, subject: Subject) -> Table | None:
     """The first headline metric by category and topic, with the number of items beside."""
-    rows: list[list[Cell]] = []
-    tidy: list[tuple[str, Subject, Estimate | None]] = []
+    estimates = []
     for group in view.groups:
         by_run = [view.strata(i, subject, group) for i in range(len(view.runs))]
         for stratum in dict.fromkeys(s for strata in by_run for s in strata):
-            found = [strata.get(stratum) for strata in by_run]
-            n = max(int(row["n"]) for row in found if row is not None)
-            cells = [Cell(clean(stratum or "(none given)"), group), Cell(f"{n:,}", number=True, muted=n < FEW_ITEMS)]
-            rows.append(cells + [score_cell(row, view.metrics[view.metric], few=FEW_ITEMS) for row in found])
-            tidy += [(label, subject, row) for label, row in zip(view.labels, found, strict=True)]
-    if not rows:
+            estimates += [
+                (label, subject, strata.get(stratum)) for label, strata in zip(view.labels, by_run, strict=True)
+            ]
+    frame, info = tidy(view, estimates), view.metrics[view.metric]
+    if not frame.height:
         return None
-    return Table(
+    table = Table(
         key=f"{view.slug}-breakdown-{subject.culture}",
         caption=f"{view.titles[view.metric]} by {' and '.join(view.groups)}: {isolate(clean(subject.label))}"
         + view.variant_words,
-        head=["Part", "Items", *view.labels],
-        rows=rows,
-        csv=tidy_csv(view, tidy),
-        note=_GREY if any(cell.muted and cell.text != wording.NOTHING for row in rows for cell in row) else "",
+        frame=frame,
+        columns=[
+            Column("Part", lambda row: Cell(_stratum(row["stratum"]), row["group"])),
+            count_column("Items", "items", FEW_ITEMS),
+            Column("", lambda row: score_cell(row, info, few=FEW_ITEMS), spread=True),
+        ],
+        shown=frame.with_columns(items=pl.col("n").max().over("group", "stratum")),
+        by=["group", "stratum"],
+        across=models_across(view),
     )
+    return replace(table, note=_grey_note(table))
+
+
+def _stratum(name: str | None) -> str:
+    return clean(name or "(none given)")
+
+
+def _grey_note(table: Table) -> str:
+    return _GREY if any(cell.muted and cell.text != wording.NOTHING for row in table.rows for cell in row) else ""
 
 
 def strata_tables(view: TaskView) -> list[Table]:
     """The numbers of the heat maps: a row for each culture, a column for each topic, one table a model and grouping."""
     info, subjects, tables = view.metrics[view.metric], view.by_score(view.metric), []
     for group, (i, label) in product(view.groups, enumerate(view.labels)):
-        found = {subject: view.strata(i, subject, group) for subject in subjects}
-        names = sorted({name for strata in found.values() for name in strata})
-        if not names:
+        frames = []
+        for subject in subjects:
+            rows = tidy(view, ((label, subject, row) for row in view.strata(i, subject, group).values()))
+            frames.append(rows.with_columns(label=pl.lit(subject.label)))
+        shown = pl.concat(frames).with_columns(pl.col("stratum").fill_null(""))
+        if not shown.height:
             continue
-        rows = [
-            [Cell(s.label), *(score_cell(strata.get(name), info, few=FEW_ITEMS) for name in names)]
-            for s, strata in found.items()
-        ]
         table = Table(
             key=f"{view.slug}-{group}-{i}-{label}",
             caption=f"{view.titles[view.metric]} by {label_text(group)}: {isolate(label)}{_of_variant(view)}",
-            head=["Culture", *(clean(name or "(none given)") for name in names)],
-            rows=rows,
-            csv=tidy_csv(view, ((label, s, row) for s, strata in found.items() for row in strata.values())),
-            note="Under each value its 95% interval."
-            + (f" {_GREY}" if any(cell.muted and cell.text != wording.NOTHING for row in rows for cell in row) else ""),
+            frame=shown.drop("label"),
+            columns=[
+                Column("Culture", lambda row: Cell(row["label"])),
+                Column("", lambda row: score_cell(row, info, few=FEW_ITEMS), spread=True),
+            ],
+            shown=shown,
+            by=["label"],
+            across=("stratum", {name: _stratum(name) for name in shown["stratum"].unique().sort()}),
         )
-        tables.append(table)
+        note = f"Under each value its 95% interval. {_grey_note(table)}".strip()
+        tables.append(replace(table, note=note))
     return tables
 
 
@@ -236,25 +287,38 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
     note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
-    rows = []
-    for row in shown.iter_rows(named=True):
-        info, clear = view.metrics[row["metric"]], is_clear(row)
+
+    def pair(row: Row) -> Cell:
         where = [isolate(place_words(row))] if len(view.subjects) > 1 else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
-        between = wording.change_interval(row["low"], row["high"], info)
-        rows.append(
-            [
-                Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where)),
-                Cell(wording.change(row["difference"], info), between, number=True, strong=clear),
-                Cell(wording.p_value(row["p_holm"]), number=True),
-                Cell(wording.detectable(row["mde"], info), number=True),
-                Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), *view.unit), number=True),
-                Cell(verdict_words(row, info), falls_at(row), strong=clear, muted=not clear),
-            ]
-        )
-    head = ["Difference", "Points (95% interval)", "p (Holm)", "Detectable", "Shared", "Verdict"]
-    return Table(f"{view.slug}-{key}", caption, head, rows, frame_csv(with_verdicts(frame, view.metrics)), note)
+        return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))
+
+    def shared(row: Row) -> Cell:
+        return Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), *view.unit), number=True)
+
+    def verdict(row: Row) -> Cell:
+        clear = is_clear(row)
+        words = verdict_words(row, view.metrics[row["metric"]])
+        return Cell(words, falls_at(row), strong=clear, muted=not clear)
+
+    columns = [
+        Column("Difference", pair),
+        Column("Points (95% interval)", lambda row: _change(row, view.metrics[row["metric"]])),
+        p_column("p (Holm)"),
+        Column(
+            "Detectable", lambda row: Cell(wording.detectable(row["mde"], view.metrics[row["metric"]]), number=True)
+        ),
+        Column("Shared", shared),
+        Column("Verdict", verdict),
+    ]
+    return Table(f"{view.slug}-{key}", caption, with_verdicts(frame, view.metrics), columns, note, shown)
+
+
+def _change(row: Row, info: Mapping[str, Any]) -> Cell:
+    """A difference, bold where it is more than noise; under it its interval."""
+    between = wording.change_interval(row["low"], row["high"], info)
+    return Cell(wording.change(row["difference"], info), between, number=True, strong=is_clear(row))
 
 
 def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
@@ -263,30 +327,36 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
         return None
     axis, held = frame["axis"][0], frame["held"][0]
     info = view.metrics[view.metric]
-    shown = frame.filter(pl.col("held") == held).to_dicts()
-    first, second = part_names(shown[0], axis)
-    rows = []
-    for row in sorted(shown, key=lambda row: (row["model"], row["cultures"] == 1, -(row["difference"] or 0.0))):
-        clear, asked = is_clear(row), axis == "asked" and row["cultures"] == 1
+    shown = frame.filter(pl.col("held") == held).sort(
+        "model", pl.col("cultures") == 1, -pl.col("difference").fill_null(0.0), maintain_order=True
+    )
+    first, second = part_names(shown.row(0, named=True), axis)
+
+    def place(row: Row) -> Cell:
+        asked = axis == "asked" and row["cultures"] == 1
         small = [language_facts(contrast_language(view, row))[0]] if asked else []
         small += [isolate(clean(row["model"]))] if row["model"] else []
-        between = wording.change_interval(row["low"], row["high"], info)
-        rows.append(
-            [
-                Cell(place_words(row), ", ".join(small)),
-                *(Cell(wording.amount(row[name], info), number=True) for name in ("a_value", "b_value")),
-                Cell(wording.change(row["difference"], info), between, True, clear, not clear),
-                Cell(wording.p_value(row["p_holm"]), number=True),
-                Cell(f"{row['n']:,}", number=True),
-            ]
-        )
-    names = [name[:1].upper() + name[1:] for name in (first, second)]
+        return Cell(place_words(row), ", ".join(small))
+
+    def difference(row: Row) -> Cell:
+        return _change(row, info)._replace(muted=not is_clear(row))
+
+    columns = [
+        Column("Culture", place),
+        *(
+            amount_column(name[:1].upper() + name[1:], side, info)
+            for name, side in ((first, "a_value"), (second, "b_value"))
+        ),
+        Column("Difference", difference),
+        p_column("p (Holm)"),
+        count_column("Items", "n"),
+    ]
     return Table(
         key=f"{view.slug}-{axis}",
         caption=f"{view.titles[view.metric]}: {first} minus {second}, {held_name(axis, held)}",
-        head=["Culture", *names, "Difference", "p (Holm)", "Items"],
-        rows=rows,
-        csv=frame_csv(with_verdicts(frame, view.metrics)),
+        frame=with_verdicts(frame, view.metrics),
+        columns=columns,
+        shown=shown,
         note=f"Bold: more than noise. {pair_notes(frame, view.unit[0], view.noun[0])}",
     )
 
@@ -294,27 +364,29 @@ def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
 def confusion_table(view: TaskView, confusion: Confusion) -> Table:
     """For each culture, whose answers were given most often in place of its own; the CSV holds every pair."""
     label, share = view.labels[confusion.run], {"low": 0.0, "high": 1.0}
-    rows = []
-    for subject in view.by_score(view.metric):
-        mine = confusion.table.filter(pl.col("culture") == subject.culture)
-        if not mine.height:
-            continue
-        first = mine.sort("value", "other", descending=[True, False]).head(MOST_OTHERS).to_dicts()
-        cells = []
-        for row in first:
-            between = wording.interval(row.get("low"), row.get("high"), share)
-            cells.append(Cell(culture_name(row["other"]), f"{wording.amount(row['share'], share)} ({between})"))
-        counts = [int(row["wrong"]) for row in first if row.get("wrong") is not None]
-        lost = wording.count(max(counts), "wrong answer") if counts else ""
-        cells += [Cell(wording.NOTHING, muted=True)] * (MOST_OTHERS - len(cells))
-        rows.append([Cell(subject.label, lost), *cells])
+    subjects = {subject.culture: subject.label for subject in view.by_score(view.metric)}
+    ranked = confusion.table.sort("value", "other", descending=[True, False])
+    by_culture = {name: ranked.filter(pl.col("culture") == name).head(MOST_OTHERS) for name in subjects}
+    places = dict(enumerate(("Most often", "Second", "Third")))
+    shown = pl.concat(rows.with_row_index("place") for rows in by_culture.values())
+
+    def lost(row: Row) -> Cell:
+        counts = by_culture[row["culture"]]["wrong"].drop_nulls() if "wrong" in row else ()
+        return Cell(subjects[row["culture"]], wording.count(int(max(counts)), "wrong answer") if len(counts) else "")
+
+    def other(row: Row) -> Cell:
+        between = wording.interval(row.get("low"), row.get("high"), share)
+        return Cell(culture_name(row["other"]), f"{wording.amount(row['share'], share)} ({between})")
+
     return Table(
         key=f"{view.slug}-confusion-{confusion.run}-{label}",
         caption=f"Whose answers the model gives most often when it is wrong: {isolate(label)}, "
         f"{variant_name(confusion.variant)}",
-        head=["Asked about", "Most often", "Second", "Third"],
-        rows=rows,
-        csv=frame_csv(confusion.table.drop("value")),
+        frame=confusion.table.drop("value"),
+        columns=[Column("Asked about", lost), Column("", other, spread=True)],
+        shown=shown,
+        by=["culture"],
+        across=("place", places),
         note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
         "several cultures.",
     )
@@ -322,53 +394,63 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
 
 def counts_table(view: TaskView) -> Table:
     """What became of every answer, by model, culture and variant; many cultures together, and each in the CSV."""
-    groups = [[subject] for subject in view.subjects] if not view.many else [list(view.subjects)]
-    found: list[tuple[str, str, list[tuple[Subject, Estimate]], dict[str, int | None]]] = []
-    for (i, label), members, variant in product(enumerate(view.labels), groups, view.variants):
-        rows = [(s, row) for s in members if (row := view.estimate(i, s, view.metric, variant)) is not None]
-        if rows:
-            flagged: dict[str, int | None] = {}
-            for name in FLAGS:
-                marked = [row for s in members if (row := view.estimate(i, s, name, variant)) is not None]
-                values = [row["value"] * row["n"] for row in marked if wording.known(row["value"])]
-                flagged[name] = sum(map(round, values)) if marked else None
-            found.append((label, variant, rows, flagged))
-    used = [name for name in OUTCOMES if any(row.get(name) for _, _, rows, _ in found for _, row in rows)]
-    looked = FLAGS if view.many else ["answered_other_language"]
-    flags = [name for name in looked if any(flagged.get(name) is not None for *_, flagged in found)]
+    frame = _counted(view)
+    used = [name for name in OUTCOMES if frame[name].sum()]
+    flags = [name for name in FLAGS if frame[name].count() and (view.many or name == _OTHER_LANGUAGE)]
     unread = {"right", "wrong"} & set(used) and {"unparsed", "refused", "empty"} & set(used)
-    table, tidy = [], []
-    for label, variant, rows, flagged in found:
-        whose = [] if view.many else [isolate(clean(rows[0][0].label))]
-        named = [variant_name(variant) if view.many else clean(variant)] if len(view.variants) > 1 else []
-        cells = [Cell(label, ", ".join([*whose, *named]))]
-        for name in (*used, *flags):
-            plain = name in ("right", "wrong", "scored")
-            number = sum(int(row[name] or 0) for _, row in rows) if name in used else flagged[name] or 0
-            cells.append(Cell(f"{number:,}", number=True, strong=bool(number) and not plain, muted=not number))
-        right, wrong = (sum(int(row[name] or 0) for _, row in rows) for name in ("right", "wrong"))
-        among = wording.amount(right / (right + wrong) if right + wrong else None, view.metrics[view.metric])
-        table.append([*cells, *([Cell(among, number=True)] if unread else [])])
-        other = [] if view.many else [flagged["answered_other_language"]]
-        for s, row in rows:
-            language = row["language"] if view.many else s.language
-            tidy.append([label, s.culture, language, variant, *(row[name] for name in OUTCOMES), *other])
+    by = ["model", "variant"] if view.many else ["model", "culture", "language", "variant"]
+    sums = pl.col(*OUTCOMES, *FLAGS).sum()
+    shown = frame.group_by(by, maintain_order=True).agg(pl.col("label").first(), sums)
+
+    def model(row: Row) -> Cell:
+        whose = [] if view.many else [isolate(clean(row["label"]))]
+        name = variant_name(row["variant"]) if view.many else clean(row["variant"])
+        return Cell(row["model"], ", ".join([*whose, *([name] if len(view.variants) > 1 else [])]))
+
+    def number(name: str, row: Row) -> Cell:
+        plain = name in ("right", "wrong", "scored")
+        return Cell(f"{row[name]:,}", number=True, strong=row[name] > 0 and not plain, muted=not row[name])
+
+    def among(row: Row) -> Cell:
+        read = row["right"] + row["wrong"]
+        return Cell(wording.amount(row["right"] / read if read else None, view.metrics[view.metric]), number=True)
+
+    heads = {name: title for name, title in (OUTCOMES | FLAGS).items() if name in (*used, *flags)}
+    columns = [Column("Model", model), *(Column(head, partial(number, name)) for name, head in heads.items())]
+    columns += [Column(READ, among)] if unread else []
     note = "Each culture's counts are in the CSV." if view.many else ""
     note += (
         " The answers in the columns on the right are also counted in the other columns." if flags and view.many else ""
     )
-    head = ("model", "culture", "language", "variant", *OUTCOMES, *([] if view.many else ["other_language"]))
     together = ", all cultures together" if view.many else ""
+    kept = frame.drop("label", *FLAGS) if view.many else frame.drop("label", "too_many")
     return Table(
         key=f"{view.slug}-counts",
         caption=f"What became of every answer{together} ({view.titles[view.metric]})",
-        head=[
-            "Model",
-            *(OUTCOMES[name] for name in used),
-            *(FLAGS[name] for name in flags),
-            *([READ] if unread else []),
-        ],
-        rows=table,
-        csv=csv_text(head, tidy),
+        frame=kept.rename({_OTHER_LANGUAGE: "other_language"}, strict=False),
+        columns=columns,
+        shown=shown,
         note=note,
     )
+
+
+def _counted(view: TaskView) -> pl.DataFrame:
+    """How many answers became what, a row a model, culture and variant; of a flag that no run has, null."""
+    rows = []
+    places = list(product(view.subjects, view.variants))
+    if view.many:
+        places.sort(key=lambda place: view.variants.index(place[1]))
+    for (i, model), (subject, variant) in product(enumerate(view.labels), places):
+        row = view.estimate(i, subject, view.metric, variant)
+        if row is None:
+            continue
+        language = row["language"] if view.many else subject.language
+        facts = {"model": model, "label": subject.label, "culture": subject.culture, "language": language}
+        facts |= {"variant": variant, **{name: row[name] for name in OUTCOMES}}
+        for name in FLAGS:
+            share = view.estimate(i, subject, name, variant)
+            known = share is not None and wording.known(share["value"])
+            facts[name] = round(share["value"] * share["n"]) if share is not None and known else None
+        rows.append(facts)
+    texts = dict.fromkeys(("model", "label", "culture", "language", "variant"), pl.String)
+    return pl.DataFrame(rows, schema={**texts, **dict.fromkeys((*OUTCOMES, *FLAGS), pl.Int64)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import polars as pl
 from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
 from kapwa.report.comparisons import over_cultures, variant_name
+from kapwa.report.render import new_table
 from kapwa.report.summaries import across_sentences, over_sentences
 from kapwa.report.view import arrange
 from kapwa.report.wording import label_text
@@ -21,10 +22,8 @@ from kapwa.stats.families import is_clear
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
-    from rich.table import Table
 
 MOST_ROWS = 24
-WIDTH = 80  # columns of the narrowest terminal that tables are made for
 # Of more cultures than fit a screen, so many at each end are shown.
 _AT_EACH_END = 5
 # Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
@@ -176,46 +175,6 @@ def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
             break
         kept.append(metric)
     return frame.filter(pl.col("metric").is_in(kept))
-
-
-def new_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    names: Collection[str],
-    title: str = "",
-    bold: Collection[int] = (),
-) -> Table:
-    """A table whose ``names`` may break over lines, between words where 80 columns allow it; numbers never break."""
-    from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    cells = list(zip(columns, *rows, strict=True))
-    widths = [max(map(cell_len, column)) for column in cells]
-    # A name needs room for its longest word, a number for all of it. What is too much is taken from the widest name.
-    words = [max(cell_len(word) for text in column for word in text.split() or [""]) for column in cells]
-    least = [words[k] if name in names else widths[k] for k, name in enumerate(columns)]
-    gap = 2 if sum(least) + 2 * len(columns) < WIDTH else 1
-    while sum(widths) + gap * len(columns) >= WIDTH and widths != least:
-        widest = max(range(len(columns)), key=lambda k: (widths[k] > least[k], widths[k]))
-        widths[widest] -= 1
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="dim", padding=(0, gap - 1, 0, 0))
-    if title:
-        table.title, table.title_justify = title, "left"
-    for name, wide in zip(columns, widths, strict=True):
-        text = name in names
-        table.add_column(
-            name,
-            justify="left" if text else "right",
-            overflow="fold",
-            no_wrap=not text,
-            max_width=wide if text else None,
-        )
-    for k, row in enumerate(rows):
-        table.add_row(*map(Text, row), style="bold" if k in bold else None)
-    return table
 
 
 _ROWS = 3  # rows of findings of one kind that are named

@@ -7,55 +7,73 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.table import NONE, Cell, Table
+from kapwa.report.table import NONE, Cell, Column, Row, Table
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean, isolate, truncate
-from kapwa.tables_io import csv_text
 
 LONGEST = 400  # columns of text of one answer
-_CONTINUATION = ("group", "text", "logprob_sum", "n_tokens", "n_bytes")
+_CONTINUATION: dict[Any, Any] = {
+    "group": pl.String,
+    "text": pl.String,
+    "logprob_sum": pl.Float64,
+    "n_tokens": pl.Int64,
+    "n_bytes": pl.Int64,
+}
 
 
 def likelihood_table(view: TaskView, subject: Subject, item: str) -> Table | None:
     """What every model gave each response of one item: per byte large, the sum and its tokens small; None without."""
-    runs = [(i, frame) for i, frame in view.table("continuations") if {*_CONTINUATION, "index"} <= set(frame.columns)]
-    here = (pl.col("item_id") == item) & (pl.col("variant") == view.variant) & (pl.col("culture") == subject.culture)
-    found = {i: frame.filter(here).sort("index").to_dicts() for i, frame in runs}
-    found = {i: rows for i, rows in found.items() if rows}
-    if not found:
+    of_item = (pl.col("item_id") == item) & (pl.col("variant") == view.variant)
+    frames, scores = [], []
+    for i, table in view.table("continuations"):
+        if not {*_CONTINUATION, "index"} <= set(table.columns):
+            continue
+        frame = table.filter(of_item & (pl.col("culture") == subject.culture)).sort("index").select(*_CONTINUATION)
+        frames.append(frame.cast(_CONTINUATION).with_row_index("place").with_columns(model=pl.lit(view.labels[i])))
+        for metric in view.headline if frame.height else ():
+            value = view.runs[i].scores.filter(of_item & (pl.col("metric") == metric))["value"].mean()
+            scores.append((view.labels[i], metric, value))
+    responses = pl.concat(frames).sort("place", maintain_order=True) if frames else pl.DataFrame()
+    if not responses.height:
         return None
-    rows, tidy = [], []
-    for place, told in enumerate(next(iter(found.values()))):
-        cells = []
-        for i, mine in found.items():
-            one: dict[str, Any] = mine[place] if place < len(mine) else {}
-            total, n_bytes = one.get("logprob_sum"), one.get("n_bytes")
-            if wording.known(total) and n_bytes:
-                tokens = one.get("n_tokens")  # other tools' logs do not tell
-                small = wording.decimal(total, 2) + (f", {wording.count(int(tokens), 'token')}" if tokens else "")
-                cells.append(Cell(wording.decimal(total / n_bytes, 4), small, number=True))
-            else:
-                cells.append(NONE)
-            tidy.append([view.labels[i], item, *(one.get(name) for name in _CONTINUATION)])
-        where = told["group"] + (f", {wording.count(int(told['n_bytes']), 'byte')}" if told["n_bytes"] else "")
-        rows.append([Cell(isolate(truncate(clean(told["text"]), LONGEST)), where), *cells])
-    for metric in view.headline:
-        own = (pl.col("item_id") == item) & (pl.col("variant") == view.variant) & (pl.col("metric") == metric)
-        values = {i: view.runs[i].scores.filter(own).select(pl.col("value").mean()).item() for i in found}
-        if any(value is not None for value in values.values()):
-            info = view.metrics[metric]
-            cells = [
-                NONE if value is None else Cell(wording.amount(value, info), number=True) for value in values.values()
-            ]
-            rows.append([Cell(view.titles[metric], metric, strong=True), *cells])
+    schema = {"model": pl.String, "metric": pl.String, "value": pl.Float64}
+    measured = (
+        pl.DataFrame(scores, schema=schema, orient="row")
+        .drop_nulls()
+        .sort(pl.col("metric").replace_strict({name: k for k, name in enumerate(view.headline)}), maintain_order=True)
+    )
     return Table(
         key=f"{view.slug}-{subject.culture}-worked",
         caption=f"Log-probabilities of one item, {clean(item)}: {isolate(clean(subject.label))}",
-        head=["Response", *(view.labels[i] for i in found)],
-        rows=rows,
-        csv=csv_text(("model", "item_id", *_CONTINUATION), tidy),
+        frame=responses.select("model", pl.lit(item).alias("item_id"), *_CONTINUATION),
+        columns=[
+            Column("Response", lambda row: _response(view, row)),
+            Column("", lambda row: _likelihood(view, row), spread=True),
+        ],
+        shown=pl.concat([responses, measured], how="diagonal"),
+        by=["place", "metric"],
+        across=("model", {label: label for label in responses["model"].unique(maintain_order=True)}),
         note="Large: log-probability per byte, the nearer 0 the likelier. Small: the sum over the response's tokens.",
     )
+
+
+def _response(view: TaskView, row: Row) -> Cell:
+    """A response and its group, or the metric that a row of values is of."""
+    if row["metric"] is not None:
+        return Cell(view.titles[row["metric"]], row["metric"], strong=True)
+    where = row["group"] + (f", {wording.count(row['n_bytes'], 'byte')}" if row["n_bytes"] else "")
+    return Cell(isolate(truncate(clean(row["text"]), LONGEST)), where)
+
+
+def _likelihood(view: TaskView, row: Row) -> Cell:
+    if row["metric"] is not None:
+        return Cell(wording.amount(row["value"], view.metrics[row["metric"]]), number=True)
+    total, tokens = row["logprob_sum"], row["n_tokens"]
+    if not (wording.known(total) and row["n_bytes"]):
+        return NONE
+    # Other tools' logs do not tell how many tokens there were.
+    small = wording.decimal(total, 2) + (f", {wording.count(tokens, 'token')}" if tokens else "")
+    return Cell(wording.decimal(total / row["n_bytes"], 4), small, number=True)
 
 
 def answers_table(view: TaskView, subject: Subject, item: str) -> Table | None:
@@ -63,8 +81,8 @@ def answers_table(view: TaskView, subject: Subject, item: str) -> Table | None:
 
     Variants of a situation are items of one cluster: that of the same id where there is one, else the first.
     """
-    shown: dict[str, str] = {}
-    answers: dict[int, dict[str, str]] = {}
+    asked: dict[str, str] = {}
+    rows: list[tuple[str, str, str, str]] = []
     for i, frame in view.table("answers"):
         scores = view.runs[i].scores.filter(pl.col("culture") == subject.culture)
         cluster = scores.filter((pl.col("item_id") == item) & (pl.col("variant") == view.variant))["cluster"]
@@ -72,29 +90,32 @@ def answers_table(view: TaskView, subject: Subject, item: str) -> Table | None:
             continue
         for variant in view.variants:
             same = scores.filter((pl.col("cluster") == cluster[0]) & (pl.col("variant") == variant))
-            ids = sorted(same["item_id"].unique(), key=lambda one: (one != item, one))
-            given = frame.filter((pl.col("item_id").is_in(ids[:1])) & (pl.col("variant") == variant)) if ids else None
-            if given is not None and given.height:
-                shown.setdefault(variant, ids[0])
-                answers.setdefault(i, {})[variant] = clean(given["text"][0] or "")
-    if len(shown) < 2:
+            ids = sorted(same["item_id"].unique(), key=lambda name: (name != item, name))
+            answers = frame.filter((pl.col("item_id").is_in(ids[:1])) & (pl.col("variant") == variant))
+            if answers.height:
+                asked.setdefault(variant, ids[0])
+                rows.append((view.labels[i], asked[variant], variant, clean(answers["text"][0] or "")))
+    if len(asked) < 2:
         return None
-    rows = [[Cell("Prompt", strong=True), *(Cell(_prompt(view, one, variant)) for variant, one in shown.items())]]
-    for i, texts in answers.items():
-        cells = [Cell(isolate(truncate(texts.get(variant, ""), LONGEST)) or wording.NOTHING) for variant in shown]
-        rows.append([Cell(view.labels[i]), *cells])
-    tidy = [
-        [view.labels[i], shown[variant], variant, text]
-        for i, texts in answers.items()
-        for variant, text in texts.items()
-    ]
+    schema = dict.fromkeys(("model", "item_id", "variant", "answer"), pl.String)
+    prompts = [("", name, variant, _prompt(view, name, variant)) for variant, name in asked.items()]
+    frame, shown = (pl.DataFrame(part, schema=schema, orient="row") for part in (rows, prompts + rows))
     return Table(
         key=f"{view.slug}-{subject.culture}-answers",
         caption=f"One situation under every prompt: {isolate(clean(subject.label))}",
-        head=["", *(clean(variant) for variant in shown)],
-        rows=rows,
-        csv=csv_text(("model", "item_id", "variant", "answer"), tidy),
+        frame=frame,
+        columns=[
+            Column("", lambda row: Cell(row["model"] or "Prompt", strong=not row["model"])),
+            Column("", _answer, spread=True, none=Cell(wording.NOTHING)),
+        ],
+        shown=shown,
+        by=["model"],
+        across=("variant", {variant: clean(variant) for variant in asked}),
     )
+
+
+def _answer(row: Row) -> Cell:
+    return Cell(isolate(truncate(row["answer"], LONGEST)) or wording.NOTHING)
 
 
 def _prompt(view: TaskView, item: str, variant: str) -> str:
@@ -102,5 +123,5 @@ def _prompt(view: TaskView, item: str, variant: str) -> str:
         if "prompt" in run.items.columns:
             found = run.items.filter((pl.col("item_id") == item) & (pl.col("variant") == variant))
             if found.height:
-                return isolate(truncate(clean(found["prompt"][0] or ""), LONGEST))
+                return clean(found["prompt"][0] or "")
     return wording.NOTHING

@@ -14,6 +14,8 @@ from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Selection, Task
 
+_JUDGE = "Judge the run's answers again with kapwa score."
+
 
 class RunAnswers:
     """Every answer of ``run`` to the requests of ``task``, which is the run's own, made again from its tables.
@@ -56,13 +58,16 @@ def items_of(
     """The items of several runs, each once, as far as a form shows them.
 
     ``variant``: of these variants alone, comma-separated (None, "all": of every one); ``where``: with these values
-    alone. Raises UsageError where a name selects nothing.
+    alone. Raises UsageError where a name selects nothing, RunError for a run whose items do not say what they ask.
     """
     from kapwa.suites.items import select
 
     named = ("variant", "culture", "language", "category", "topic", "cluster")
     found: dict[tuple[str, str], Item] = {}
     for run in runs:
+        lacks = next((name for name in ("item_id", *named, "prompt") if name not in run.items.columns), None)
+        if lacks is not None:
+            raise RunError(f"{run.path / 'items.parquet'} is another table: it has no column {lacks!r}.", hint=_JUDGE)
         for row in run.items.iter_rows(named=True):
             item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
             found.setdefault((item.id, item.variant), item)

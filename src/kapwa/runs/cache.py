@@ -150,6 +150,12 @@ class AnswerCache:
             self._warn(f"The cache {self.name} holds damaged answers; they are asked for again.")
         return found
 
+    def complete(self, store: AnswerStore, keys: Iterable[str]) -> None:
+        """Keep the answers in ``store`` to ``keys`` that the cache lacks: of a run that was killed before it did so."""
+        if self._adding:
+            lacking = store.find(self._store.missing(keys))
+            self.add(response for response in lacking.values() if response is not None)
+
     def add(self, responses: Iterable[Response]) -> None:
         """Keep answers; errors are left out."""
         if not self._adding:

@@ -53,7 +53,7 @@ _AGAIN = "Run again with the same command that began it."
 def brief_model(model_id: str) -> str:
     """Return the last part of a model's id: what people call it."""
     backend, _, name = model_id.partition(":")
-    if name and backend in registry.available("models"):
+    if name and backend in registry.installed("models"):
         model_id = name
     return re.split(r"[/\\]", model_id.rstrip("/\\"))[-1] or model_id
 

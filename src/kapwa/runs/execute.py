@@ -145,6 +145,7 @@ class Execution(NamedTuple):
         while chunk := list(itertools.islice(source, _LOOKUP)):
             missing = set(self.store.missing(request.key for request in chunk))
             if self.cache is not None:
+                self.cache.complete(self.store, (request.key for request in chunk if request.key not in missing))
                 found = self.cache.take([request for request in chunk if request.key in missing])
                 self._take(found)
                 missing -= {response.request_key for response in found}
@@ -243,15 +244,17 @@ class Committer:
             self._waiting += responses
             if len(self._waiting) >= GROUP or time.monotonic() - self._last >= INTERVAL:
                 self._commit()
-        self._report()
+            durable, self._durable = self._durable, []
+        if durable:  # counted here, in the thread of the run
+            self._execution.meter.answered(durable)
 
     def close(self) -> None:
-        """Commit what came and end the clock."""
+        """Commit what came, trying again where that failed, and end the clock."""
         self._stop.set()
         self._clock.join()
-        with self._lock:
-            self._commit()
-        self._report()
+        self._failure = None
+        self._last = float("-inf")
+        self.add()
 
     def _commit(self) -> None:
         if not self._waiting:
@@ -272,13 +275,6 @@ class Committer:
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that asks
                 self._failure = error
                 return
-
-    def _report(self) -> None:
-        """Count what became durable, in the thread of the run."""
-        with self._lock:
-            durable, self._durable = self._durable, []
-        if durable:
-            self._execution.meter.answered(durable)
 
 
 class StoredModel:

@@ -41,7 +41,9 @@ def floor_tables(
     means: dict[int, float | None] = {}
     # Every item once, though it be in the mark of its culture and in that over all.
     people: dict[tuple[str, ...], float] = {}
-    values = _values_by_item(scores)
+    # Each item's mean over its samples.
+    by_sample = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
+    values = by_sample.partition_by("metric", "variant", as_dict=True, include_key=False)
     for (metric, variant, note), places in _known_by_item(floors, values).items():
         asked = [item for item in items if item.variant == variant and (note not in cultures or item.culture == note)]
         asked_ids = pl.DataFrame({"item_id": [item.id for item in asked]})
@@ -64,12 +66,6 @@ def floor_tables(
                 people |= {key: value for key, value in zip(keys, mark, strict=True) if not math.isnan(value)}
     by_item = pl.DataFrame([(*key, value) for key, value in people.items()], schema=CEILING_SCHEMA, orient="row")
     return _floor_rows(floors, cultures, tests, means), by_item
-
-
-def _values_by_item(scores: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
-    """Return each item's mean over its samples, by metric and variant."""
-    means = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
-    return means.partition_by("metric", "variant", as_dict=True, include_key=False)
 
 
 def _known_by_item(floors: Sequence[Floor], values: Mapping[tuple[object, ...], pl.DataFrame]) -> Places:

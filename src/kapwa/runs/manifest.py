@@ -27,7 +27,7 @@ from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import RequestIndex
-from kapwa.runs.schema import FORMAT, NAME, ModelPart, Plain
+from kapwa.runs.schema import FORMAT, NAME, ModelPart, Plain, Session
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
 
@@ -224,12 +224,6 @@ def finished(
     if reason:
         more["repeatable"] = f"no promise: {reason}"
         notes.append(f"The run cannot be repeated byte for byte: {reason}.")
-    # When the model was asked.
-    own = [session for session in sessions if "cache" not in session.record] or sessions
-    began, ended = (
-        [datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="seconds") for at in times]
-        for times in ([session.started for session in own], [session.ended for session in own])
-    )
     failures = store.errors()[:_REASONS] if counts.failed else []
     return {
         **described,
@@ -245,14 +239,27 @@ def finished(
         "failures": [{"reason": reason, "count": count} for reason, count in failures],
         "notes": notes,
         "tables": sorted(tables),
-        "environments": [
-            {"started": start, "finished": end, "environment": session.record.get("environment")}
-            for session, start, end in zip(own, began, ended, strict=True)
-        ],
-        "started": began[0] if began else None,
-        "finished": ended[-1] if ended else None,
-        "seconds": round(sum(max(0.0, session.ended - session.started) for session in own), 3),
-        "sessions": len(own),
+        **_asking(sessions),
+    }
+
+
+def _asking(sessions: Sequence[Session]) -> dict[str, Any]:
+    """Return when the model was asked, in which environments and how long; without those that only read a cache."""
+    asking = [session for session in sessions if "cache" not in session.record] or sessions
+    environments = [
+        {
+            "started": datetime.fromtimestamp(session.started, tz=UTC).isoformat(timespec="seconds"),
+            "finished": datetime.fromtimestamp(session.ended, tz=UTC).isoformat(timespec="seconds"),
+            "environment": session.record.get("environment"),
+        }
+        for session in asking
+    ]
+    return {
+        "environments": environments,
+        "started": environments[0]["started"] if environments else None,
+        "finished": environments[-1]["finished"] if environments else None,
+        "seconds": round(sum(max(0.0, session.ended - session.started) for session in asking), 3),
+        "sessions": len(asking),
     }
 
 

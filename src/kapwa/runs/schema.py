@@ -162,6 +162,7 @@ TABLES: Mapping[str, TableSchema] = {
     CEILINGS: TableSchema("What people score on each item, where that is known.", CEILING_SCHEMA),
     "continuations": TableSchema("One row per scored continuation (multiple-choice tasks).", _ITEM),
     "answers": TableSchema("One row per generated answer (open tasks).", {**_ITEM, "text": pl.String}),
+    "cases": TableSchema("What was expected and given of each item, for the report's cases.", CASE_SCHEMA),
 }
 # What every run has; a suite's own tables need other names.
 RUN_TABLES = tuple(name for name, table in TABLES.items() if table.always)

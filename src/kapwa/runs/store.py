@@ -253,8 +253,9 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
 
     def counts(self) -> Counts:
         """Count answers and errors."""
-        total, failed = self.rows("SELECT count(*), coalesce(sum(failed), 0) FROM responses")[0]
-        return Counts(int(total) - int(failed), int(failed))
+        # Counted, not summed: a damaged row may hold any number.
+        kinds = "count(*) FILTER (WHERE NOT failed), count(*) FILTER (WHERE failed)"
+        return Counts(*self.rows(f"SELECT {kinds} FROM responses")[0])  # noqa: S608
 
     def errors(self) -> list[tuple[str, int]]:
         """Return the reasons of failed requests and how many failed so, the commonest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from contextlib import suppress
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -129,8 +129,8 @@ def secret_of(home: Path) -> str:
     Raises UsageError for a file that cannot be read, or that holds too little to be a secret.
     """
     path = home / SECRET_NAME
-    with suppress(FileExistsError), open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(48))
+    if not path.exists():
+        _make_secret(path)
     try:
         secret = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -139,6 +139,22 @@ def secret_of(home: Path) -> str:
         hint = "Restore it from a copy of the folder. Without it nobody can sign in with their code."
         raise UsageError(f"{path} is damaged: it holds no secret.", hint=hint)
     return secret
+
+
+def _make_secret(path: Path) -> None:
+    """Write a new secret, whole or not at all; one that another process made meanwhile stays."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # only its owner may read it
+    with open(handle, "w") as file:
+        file.write(secrets.token_urlsafe(48))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(name, path)
+    except FileExistsError:
+        pass
+    except OSError:  # a disk that knows no links, such as a memory stick
+        os.replace(name, path)
+    Path(name).unlink(missing_ok=True)
 
 
 def _sqlite(path: Path) -> dict[str, Any]:

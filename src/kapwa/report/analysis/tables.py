@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -12,6 +12,7 @@ from kapwa.report import wording
 from kapwa.report.analysis.sentences import beyond_chance, changes, explained, variances
 from kapwa.report.analysis.view import (
     AnalysisView,
+    CorpusKey,
     Row,
     fine,
     matching,
@@ -21,9 +22,8 @@ from kapwa.report.analysis.view import (
     task_words,
     topic_words,
 )
-from kapwa.report.table import NONE, Cell, Table, frame_csv
+from kapwa.report.table import NONE, Cell, Column, Table, count_column, p_column
 from kapwa.report.wording import isolate, label_text
-from kapwa.tables_io import csv_text
 
 MOST_TOPIC_ROWS = 240
 _TESTS = {
@@ -34,8 +34,8 @@ _TESTS = {
 }
 
 
-def _p(row: Row, name: str) -> Cell:
-    return Cell(wording.p_value(row[name]), number=True)
+_ENDS = ("estimate", "low", "high")
+_KEY = dict.fromkeys(("corpus", "task"), pl.String)
 
 
 def _estimate(row: Row | None, *, strong: bool = False, plus: bool = True) -> Cell:
@@ -48,133 +48,195 @@ def _tau(row: Row | None) -> Cell:
     return _estimate(row, strong=row is not None and beyond_chance(row) != 0)
 
 
+def _corpus_column(view: AnalysisView) -> Column:
+    labels = {corpus.key: corpus.label for corpus in view.corpora}
+    return Column("Corpus", lambda row: Cell(labels[_key(row)], task_words(row["task"])))
+
+
+def _key(row: Row) -> CorpusKey:
+    return CorpusKey(row["corpus"], row["task"])
+
+
 def glance_table(view: AnalysisView) -> Table:
     """One row a corpus: does it change, by how much, and τ for each values table (by the first measure)."""
     measure = view.measures[0] if view.measures else "bleu"
-    estimates = ("estimate", "low", "high")
-    named = [(values, name) for values in view.values for name in (*estimates, "floor_low", "floor_high")]
-    head = ["corpus", "task", "across", "within", *(f"difference_{name}" for name in estimates), "p", "p_adjusted"]
-    head += ["r2", "r2_shuffled", *(f"tau_{measure}_{values}_{name}" for values, name in named)]
-    rows, tidy = [], []
+    tests = {corpus.key: view.test(corpus, "paired") for corpus in view.corpora}
+    taus = {(c.key, values): view.correlation(c, values, measure) for c, values in product(view.corpora, view.values)}
+    rows = []
     for corpus in view.corpora:
-        test = view.test(corpus, "paired")
-        taus = {values: view.correlation(corpus, values, measure) for values in view.values}
-        spread, (share, floor) = variances(view, corpus), explained(view, corpus)
-        cells = [Cell(fine(value), number=True) for value in spread]
-        cells += [_estimate(test, strong=bool(changes(test)))]
-        cells += [_p(test, "p" if test["p_adjusted"] is None else "p_adjusted") if test else NONE]
-        beside = f"shuffled {wording.decimal(floor, 3)}" if wording.known(floor) else ""
-        cells += [Cell(wording.decimal(share, 3), beside, number=True), *map(_tau, taus.values())]
-        rows.append([Cell(corpus.label, corpus.task), *cells])
-        tested = [(test or {}).get(name) for name in (*estimates, "p", "p_adjusted")]
-        tidy.append([*corpus.key, *spread, *tested, share, floor, *((taus[v] or {}).get(name) for v, name in named)])
+        test = tests[corpus.key] or {}
+        facts = [*corpus.key, *variances(view, corpus), *(test.get(name) for name in (*_ENDS, "p", "p_adjusted"))]
+        facts += explained(view, corpus)
+        for values in view.values:
+            tau = taus[corpus.key, values] or {}
+            facts += [tau.get(name) for name in (*_ENDS, "floor_low", "floor_high")]
+        rows.append(facts)
+    numbers = ["across", "within", *(f"difference_{name}" for name in _ENDS), "p", "p_adjusted", "r2", "r2_shuffled"]
+    named = product(view.values, (*_ENDS, "floor_low", "floor_high"))
+    numbers += [f"tau_{measure}_{values}_{name}" for values, name in named]
+
+    def difference(row: Row) -> Cell:
+        test = tests[_key(row)]
+        return _estimate(test, strong=bool(changes(test)))
+
+    def p_value(row: Row) -> Cell:
+        adjusted = row["p"] if row["p_adjusted"] is None else row["p_adjusted"]
+        return NONE if tests[_key(row)] is None else Cell(wording.p_value(adjusted), number=True)
+
+    def share(row: Row) -> Cell:
+        floor = f"shuffled {wording.decimal(row['r2_shuffled'], 3)}" if wording.known(row["r2_shuffled"]) else ""
+        return Cell(wording.decimal(row["r2"], 3), floor, number=True)
+
     return Table(
         key="analysis-glance",
         caption="Every corpus at a glance",
-        head=["Corpus", "Across", "Within", "Difference", "p (adjusted)", "R²", *_tau_heads(view)],
-        rows=rows,
-        csv=csv_text(head, tidy),
+        frame=pl.DataFrame(rows, schema=_KEY | dict.fromkeys(numbers, pl.Float64), orient="row"),
+        columns=[
+            _corpus_column(view),
+            Column("Across", lambda row: Cell(fine(row["across"]), number=True)),
+            Column("Within", lambda row: Cell(fine(row["within"]), number=True)),
+            Column("Difference", difference),
+            Column("p (adjusted)", p_value),
+            Column("R²", share),
+            *_tau_columns(view, lambda row, values: taus[_key(row), values]),
+        ],
         note=f"Small: 95% intervals; under R², what shuffled names give. τ by {measure_words(measure)}. Bold: beyond "
         "what chance gives.",
     )
 
 
-def _tau_heads(view: AnalysisView) -> list[str]:
-    return [f"τ, {view.values_short(values)}" for values in view.values]
+def _tau_columns(view: AnalysisView, find: Callable[[Row, str], Row | None]) -> list[Column]:
+    """A column of τ for each values table; ``find``: of a row and a values table the correlation."""
+
+    def column(values: str) -> Column:
+        return Column(f"τ, {view.values_short(values)}", lambda row: _tau(find(row, values)))
+
+    return [column(values) for values in view.values]
 
 
 def quartiles_table(view: AnalysisView) -> Table | None:
     """Median and quartiles over concepts of the variance across and within, so that tasks can be held side by side."""
-    rows, tidy = [], []
+    rows = []
     names = list(dict.fromkeys(one.key.corpus for one in view.corpora))  # in the order of the charts, tasks together
     for corpus in sorted(view.corpora, key=lambda one: names.index(one.key.corpus)):
         frame = matching(view.table("variance", corpus), estimator="corrected").drop_nulls(["across", "within"])
-        if not frame.height:
-            continue
-        cells = []
-        for side in ("across", "within"):
-            low, median, high = (float(q) for q in np.quantile(frame[side].to_numpy(), [0.25, 0.5, 0.75]))
-            cells.append(Cell(fine(median), span(low, high), number=True))
-            tidy.append([*corpus.key, side, low, median, high, frame.height])
-        rows.append([Cell(corpus.label, task_words(corpus.key.task)), *cells, Cell(f"{frame.height:,}", number=True)])
+        for side in ("across", "within") if frame.height else ():
+            quartiles = np.quantile(frame[side].to_numpy(), [0.25, 0.5, 0.75]).tolist()
+            rows.append([*corpus.key, side, *quartiles, frame.height])
     if not rows:
         return None
+    labels = {corpus.key: corpus.label for corpus in view.corpora}
+    quartile_names = ("first_quartile", "median", "third_quartile")
+    schema = {**_KEY, "side": pl.String, **dict.fromkeys(quartile_names, pl.Float64), "concepts": pl.Int64}
+
+    def spread(row: Row) -> Cell:
+        return Cell(fine(row["median"]), span(row["first_quartile"], row["third_quartile"]), number=True)
+
     return Table(
         key="analysis-quartiles",
         caption="Median over concepts, and the quartiles around it",
-        head=["Corpus", "Across", "Within", "Concepts"],
-        rows=rows,
-        csv=csv_text(("corpus", "task", "side", "first_quartile", "median", "third_quartile", "concepts"), tidy),
+        frame=pl.DataFrame(rows, schema=schema, orient="row"),
+        columns=[
+            Column("Corpus", lambda row: Cell(labels[_key(row)], task_words(row["task"]))),
+            Column("", spread, spread=True),
+            count_column("Concepts", "concepts"),
+        ],
+        by=["corpus", "task"],
+        across=("side", {"across": "Across", "within": "Within"}),
         note="Small: first to third quartile, of concepts. They are not a confidence interval.",
     )
 
 
 def tests_table(view: AnalysisView) -> Table:
     """Every test over all concepts; what the released code computes stands grey."""
-    rows = []
-    for corpus in view.corpora:
-        for name, (title, small) in _TESTS.items():
-            row = view.test(corpus, name)
-            if row is None:
-                continue
-            freedom = [wording.decimal(row[df], 0) for df in ("df1", "df2") if wording.known(row[df])]
-            cells = [
-                Cell(title, small),
-                _estimate(row, plus=name != "permanova"),
-                Cell(wording.decimal(row["statistic"], 2), f"df {', '.join(freedom)}" if freedom else "", number=True),
-                _p(row, "p"),
-                _p(row, "p_adjusted"),
-                Cell(f"{row['concepts']:,}" if row["concepts"] is not None else wording.NOTHING, number=True),
-            ]
-            grey = name.endswith("_reference")
-            cells = [cell._replace(muted=grey or cell.muted) for cell in cells]
-            rows.append([Cell(corpus.label, corpus.task), *cells])
+    made = (view.test(corpus, name) for corpus, name in product(view.corpora, _TESTS))
+    frame = view.analysis.tests
+
+    def estimate(row: Row) -> Cell:
+        return _estimate(row, plus=row["test"] != "permanova")
+
+    def statistic(row: Row) -> Cell:
+        freedom = [wording.decimal(row[df], 0) for df in ("df1", "df2") if wording.known(row[df])]
+        small = f"df {', '.join(freedom)}" if freedom else ""
+        return Cell(wording.decimal(row["statistic"], 2), small, number=True)
+
+    columns = [
+        Column("Test", lambda row: Cell(*_TESTS[row["test"]])),
+        Column("Estimate", estimate),
+        Column("Statistic", statistic),
+        p_column("p", "p"),
+        p_column("p (adjusted)", "p_adjusted"),
+        _size_column("concepts"),
+    ]
     return Table(
         key="analysis-tests",
         caption="Do texts differ more across than within? Tests over all concepts",
-        head=["Corpus", "Test", "Estimate", "Statistic", "p", "p (adjusted)", "Concepts"],
-        rows=rows,
-        csv=frame_csv(view.analysis.tests),
+        frame=frame,
+        columns=[_corpus_column(view), *map(_grey_reference, columns)],
+        shown=pl.DataFrame([row for row in made if row is not None], schema=frame.schema),
         note="Small: 95% intervals and degrees of freedom. The CSV holds the same by topic.",
     )
 
 
+def _grey_reference(column: Column) -> Column:
+    """The column, grey where a row is of the released code."""
+
+    def cell(row: Row) -> Cell:
+        plain = column.cell(row)
+        return plain._replace(muted=plain.muted or row["test"].endswith("_reference"))
+
+    return column._replace(cell=cell)
+
+
 def correlation_table(view: AnalysisView) -> Table | None:
     """τ and the Mantel tests of every corpus, values table and measure, with floors and the released value."""
-    rows = []
+    frame = view.analysis.correlations
+    place = ("corpus", "task", "values", "measure")
+    methods: dict[tuple[str, ...], dict[str, Row]] = {}
     for corpus, values, measure in product(view.corpora, view.values, view.measures):
-        wanted = {"values": values, "measure": measure, "topic": "all"}
-        found = {row["method"]: row for row in view.rows("correlations", corpus, **wanted)}
-        if not found:
-            continue
-        tau = found.get("tau")
-        floor = span(tau["floor_low"], tau["floor_high"]) if tau else ""
-        count = max((int(row["n"]) for row in found.values() if row["n"] is not None), default=0)
-        rows.append(
-            [
-                Cell(corpus.label, corpus.task),
-                Cell(f"{view.values_short(values)}, {short(measure)}"),
-                _tau(tau),
-                Cell(span(tau["countries_low"], tau["countries_high"]) if tau else wording.NOTHING, number=True),
-                Cell(floor or wording.NOTHING, _p_small(tau), number=True),
-                *(_mantel(view, found.get(method)) for method in ("mantel", "partial mantel")),
-                _estimate(found.get("tau_reference"))._replace(muted=True),
-                Cell(f"{count:,}", number=True),
-            ]
-        )
-    if not rows:
+        for row in view.rows("correlations", corpus, values=values, measure=measure, topic="all"):
+            methods.setdefault((*corpus.key, values, measure), {})[row["method"]] = row
+    if not methods:
         return None
+
+    def of_method(method: str, cell: Callable[[Row | None], Cell]) -> Callable[[Row], Cell]:
+        return lambda row: cell(methods[tuple(row[name] for name in place)].get(method))
+
+    def countries(tau: Row | None) -> Cell:
+        return Cell(span(tau["countries_low"], tau["countries_high"]) if tau else wording.NOTHING, number=True)
+
+    def shuffled(tau: Row | None) -> Cell:
+        floor = span(tau["floor_low"], tau["floor_high"]) if tau else ""
+        return Cell(floor or wording.NOTHING, _p_small(tau), number=True)
+
+    def mantel(row: Row | None) -> Cell:
+        return _mantel(view, row)
+
+    def released(row: Row | None) -> Cell:
+        return _estimate(row)._replace(muted=True)
+
     # What partial Mantel tests take out.
-    partial = view.analysis.correlations.filter(pl.col("method") == "partial mantel")
+    partial = frame.filter(pl.col("method") == "partial mantel")
     controls = sorted({label_text(name) for name in partial["controls"] if name})
     told = f"Partial r: what is left once {isolate(' and '.join(controls))} is taken out. " if controls else ""
-    names = ("τ", "Over countries", "Shuffled names", "Mantel r", "Partial Mantel r", "τ as released", "Countries")
+    counts = [max((row["n"] or 0 for row in by_method.values()), default=0) for by_method in methods.values()]
+    shown = pl.DataFrame(list(methods), schema=dict.fromkeys(place, pl.String), orient="row")
     return Table(
         key="analysis-correlations",
         caption="Do countries with similar values get similar texts?",
-        head=["Corpus", "Values, measure", *names],
-        rows=rows,
-        csv=frame_csv(view.analysis.correlations),
+        frame=frame,
+        columns=[
+            _corpus_column(view),
+            Column("Values, measure", lambda row: Cell(f"{view.values_short(row['values'])}, {short(row['measure'])}")),
+            Column("τ", of_method("tau", _tau)),
+            Column("Over countries", of_method("tau", countries)),
+            Column("Shuffled names", of_method("tau", shuffled)),
+            Column("Mantel r", of_method("mantel", mantel)),
+            Column("Partial Mantel r", of_method("partial mantel", mantel)),
+            Column("τ as released", of_method("tau_reference", released)),
+            count_column("Countries", "countries"),
+        ],
+        shown=shown.with_columns(countries=pl.Series(counts, dtype=pl.Int64)),
         note="Small: 95% intervals over concepts, and p under permuted labels; smooth: p under values of other maps "
         "as smooth and as regional as these. Over countries: 95% interval by leaving groups of countries out. Bold: "
         "outside what shuffled names and other maps give. "
@@ -200,51 +262,56 @@ def _mantel(view: AnalysisView, row: Row | None) -> Cell:
 def topic_table(view: AnalysisView) -> Table | None:
     """The paired difference and τ by topic; None where there is one topic only."""
     measure = view.measures[0] if view.measures else "bleu"
-    rows = []
+    frame = view.analysis.tests.filter((pl.col("topic") != "all") & (pl.col("test") == "paired"))
+    tests: list[Row] = []
+    taus: dict[tuple[CorpusKey, str, str], Row] = {}
     for corpus in view.corpora:
-        tests = [row for row in view.rows("tests", corpus, test="paired") if row["topic"] != "all"]
-        found = view.rows("correlations", corpus, measure=measure, method="tau")
-        taus = {(row["topic"], row["values"]): row for row in found}
-        for row in tests if len(tests) > 1 else ():
-            named = [Cell(corpus.label, corpus.task), Cell(topic_words(row["topic"]))]
-            tested = [_estimate(row, strong=bool(changes(row))), _p(row, "p_adjusted")]
-            count = Cell(f"{row['concepts']:,}", number=True)
-            rows.append([*named, *tested, count, *(_tau(taus.get((row["topic"], values))) for values in view.values)])
-    if not rows:
+        rows = [row for row in view.rows("tests", corpus, test="paired") if row["topic"] != "all"]
+        tests += rows if len(rows) > 1 else []
+        for row in view.rows("correlations", corpus, measure=measure, method="tau"):
+            taus[corpus.key, row["topic"], row["values"]] = row
+    if not tests:
         return None
     note = f"τ by {measure_words(measure)}. Bold: beyond what chance gives."
-    if len(rows) > MOST_TOPIC_ROWS:
-        note += f" The first {MOST_TOPIC_ROWS} of {len(rows)} rows; the CSV holds all."
+    if len(tests) > MOST_TOPIC_ROWS:
+        note += f" The first {MOST_TOPIC_ROWS} of {len(tests)} rows; the CSV holds all."
     return Table(
         key="analysis-topics",
         caption="The same by topic",
-        head=["Corpus", "Topic", "Across − within", "p (adjusted)", "Concepts", *_tau_heads(view)],
-        rows=rows[:MOST_TOPIC_ROWS],
-        csv=frame_csv(view.analysis.tests.filter((pl.col("topic") != "all") & (pl.col("test") == "paired"))),
+        frame=frame,
+        columns=[
+            _corpus_column(view),
+            Column("Topic", lambda row: Cell(topic_words(row["topic"]))),
+            Column("Across − within", lambda row: _estimate(row, strong=bool(changes(row)))),
+            p_column("p (adjusted)", "p_adjusted"),
+            count_column("Concepts", "concepts"),
+            *_tau_columns(view, lambda row, values: taus.get((_key(row), row["topic"], values))),
+        ],
+        shown=pl.DataFrame(tests[:MOST_TOPIC_ROWS], schema=frame.schema),
         note=note,
     )
 
 
 def corpora_table(view: AnalysisView) -> Table:
     """What was analysed: sizes of every corpus."""
-    names: Sequence[str] = ("concepts", "identities", "texts", "tokens", "empty")
-    rows = [
-        [
-            Cell(corpus.label, corpus.task),
-            *(
-                Cell(f"{corpus.row[name]:,}" if corpus.row[name] is not None else wording.NOTHING, number=True)
-                for name in names
-            ),
-            Cell(wording.decimal(corpus.row["samples"], 1), number=True),
-            Cell(wording.decimal(corpus.row["mean_tokens"], 1), number=True),
-        ]
-        for corpus in view.corpora
-    ]
+    frame = view.analysis.corpora
     return Table(
         key="analysis-corpora",
         caption="What was analysed",
-        head=["Corpus", *(name.capitalize() for name in names), "Samples", "Tokens per text"],
-        rows=rows,
-        csv=frame_csv(view.analysis.corpora),
+        frame=frame,
+        columns=[
+            _corpus_column(view),
+            *(_size_column(name) for name in ("concepts", "identities", "texts", "tokens", "empty")),
+            Column("Samples", lambda row: Cell(wording.decimal(row["samples"], 1), number=True)),
+            Column("Tokens per text", lambda row: Cell(wording.decimal(row["mean_tokens"], 1), number=True)),
+        ],
+        shown=pl.DataFrame([corpus.row for corpus in view.corpora], schema=frame.schema),
         note="Samples: texts per identity and concept, on average. Empty texts are included.",
+    )
+
+
+def _size_column(name: str) -> Column:
+    return Column(
+        name.capitalize(),
+        lambda row: Cell(wording.NOTHING if row[name] is None else f"{row[name]:,}", number=True),
     )

@@ -12,15 +12,13 @@ from kapwa.analysis.result import Analysis
 from kapwa.report import wording
 from kapwa.report.analysis.sentences import headline, variances
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, span
-from kapwa.report.terminal import new_table
-from kapwa.report.wording import label_text
+from kapwa.report.render import new_table, plain
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
 
 MOST_ROWS = 44
-_ISOLATES = str.maketrans("", "", "\u2066\u2067\u2068\u2069")
 
 
 def render_analysis(analysis: Analysis) -> Group:
@@ -31,8 +29,8 @@ def render_analysis(analysis: Analysis) -> Group:
     view = AnalysisView(analysis)
     lines: list[RenderableType] = []
     for told in headline(view):
-        lines += [Text(_plain(told.heading), style="bold")] if told.heading else []
-        lines += [*(Text(_plain(sentence)) for sentence in told.sentences), Text("")]
+        lines += [Text(plain(told.heading), style="bold")] if told.heading else []
+        lines += [*(Text(plain(sentence)) for sentence in told.sentences), Text("")]
     lines.append(_variance_table(view))
     if analysis.correlations.height:
         lines += [Text(""), Text("Do they change as values do?", style="italic"), *_tau_tables(view)]
@@ -40,7 +38,7 @@ def render_analysis(analysis: Analysis) -> Group:
         lines += [Text(""), _partial_table(view, partial)] if partial else []
         lines.append(Text(_KEY + (_WITHOUT + _least(view, partial) if partial else ""), style="dim"))
     warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
-    lines += [Text(f"Note: {_plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
+    lines += [Text(f"Note: {plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
     return Group(*lines)
 
 
@@ -102,8 +100,8 @@ def _partial_table(view: AnalysisView, partial: Iterable[Row]) -> Table:
 
 
 def _filled(columns: list[str], rows: Iterable[list[str]], *, left: int, title: str) -> Table:
-    plain = [[_plain(cell) for cell in cells] for cells in islice(rows, MOST_ROWS)]
-    return new_table(columns, plain, names=columns[:left], title=_plain(title))
+    cells = [[plain(text) for text in row] for row in islice(rows, MOST_ROWS)]
+    return new_table(columns, cells, names=columns[:left], title=plain(title))
 
 
 def _name(corpus: Corpus) -> str:
@@ -113,8 +111,3 @@ def _name(corpus: Corpus) -> str:
 def _with_span(row: Row, *, plus: bool = False) -> str:
     between = span(row.get("low"), row.get("high"))
     return fine(row.get("estimate"), plus=plus) + (f" ({between})" if between else "")
-
-
-def _plain(text: str) -> str:
-    # A terminal may draw the invisible marks that keep names of other scripts apart on a page.
-    return label_text(text).translate(_ISOLATES)
