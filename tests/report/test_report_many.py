@@ -194,7 +194,7 @@ def test_contrast_sentences_count_cultures_and_give_means_by_level() -> None:
     assert "Culture by culture, wide-model, asked directly, scored higher in the local language than in" in said[0]
     assert "of 14 cultures" in said[0]
     assert "On average the difference in points is" in said[0]
-    assert "in languages with little." in said[0]
+    assert "in languages with little text." in said[0]
 
 
 def test_models_are_tallied_over_cultures() -> None:
@@ -327,8 +327,8 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
 def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() -> None:
     view = arrange([with_means(wide_run())])[0]
     (said,) = across_sentences(view)
-    told = "A reply may hold several guesses: listing the commonest answers of other cultures would give 71.0%, where "
-    assert told + "what people score is of one answer each." in said
+    told = "A reply may hold several guesses: listing the commonest answers of other cultures would give 71.0%, while "
+    assert told + "people gave one answer each." in said
     assert "it is worse" not in said
     subject = view.subjects[0]
     marks = view.marks(subject, "sem_b")

@@ -273,7 +273,7 @@ def test_what_is_empty_has_no_heading_and_nothing_is_explained_that_is_not_there
         assert absent not in page.text
     assert "-parts" not in html
     assert "-cases" not in html
-    assert "A dot is the score" in page.text
+    assert "A dot is a score" in page.text
     full = Page(render_page([make_run("m")])).text
     for present in ("By topic and category", "Where it fails", "Dashed lines mark"):
         assert present in full

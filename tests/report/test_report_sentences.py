@@ -273,12 +273,12 @@ def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts(
     assert "τ is 0.200 (95% interval 0.185 to 0.215) by BLEU, 0.200 (0.185 to 0.215) by word edit distance" in hofstede
     assert "shuffled names give −0.012 to 0.013" in hofstede
     assert (
-        "(held against shuffled names and unrelated maps that are as smooth, and as much alike within M49" in hofstede
+        "(compared with shuffled names and unrelated maps that are as smooth, and as much alike within M49" in hofstede
     )
     made = one_corpus(tau=0.2)
     nowhere = made.correlations.with_columns(p_smooth=pl.lit(None, dtype=pl.Float64))
     alone = starting("By Hofstede", dataclasses.replace(made, correlations=nowhere))
-    assert "more than chance (held against shuffled names). τ is" in alone
+    assert "more than chance (compared with shuffled names). τ is" in alone
     assert "about 56 times" in starting("By the World Values Survey", one_corpus(tau=0.2))
 
 

@@ -100,7 +100,9 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
     table = culture_table(view, "sem_b")
     assert "Order and ranks are by the share of what people score." in table.note
     assert f"Of people’s score: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in table.note
-    assert all(re.search(r"% \(\d+–\d+%\) of people’s by sem_b_loo; rank 1–16$", row[1].small) for row in table.rows)
+    assert all(
+        re.search(r"% \(\d+–\d+%\) of people’s score by sem_b_loo; rank 1–16$", row[1].small) for row in table.rows
+    )
     chart = map_charts(view)[0]
     assert "share of what people score, on the map" in chart.title
     assert chart.domain[0] < min(shares.values()) < max(shares.values()) < chart.domain[1]
@@ -120,14 +122,14 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
 
 def test_the_share_names_the_number_that_it_divides_on_page_and_terminal(view: TaskView) -> None:
     shown = printed(render_run(view.runs[0]), 120)
-    assert " Of it " in shown
-    assert f"Of it: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in " ".join(shown.split())
+    assert " Of ceiling " in shown
+    assert f"Of ceiling: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in " ".join(shown.split())
     few = arrange([answering("org/few", cultures=("Spain", "Iran", "Greece"))])[0]
     for reading in readings(few, few.subjects[0]):
         assert re.search(r", at \d+% \(\d+–\d+%\) of it by sem_b_loo\.$", score_sentence(reading))
     text = " ".join(" ".join(Page(render_page(view.runs)).words).split())
     assert "Compared on the share of what people score in each culture, differences between cultures" in text
-    assert "of people’s by sem_b_loo" in text
+    assert "of people’s score by sem_b_loo" in text
 
 
 def test_a_culture_whose_people_are_not_known_item_by_item_makes_all_compared_by_score() -> None:

@@ -56,7 +56,7 @@ def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: An
         with pytest.raises(FieldError, match=message) as found:
             answer(person, question, *texts, button="answered")
         assert found.value.field == ("answer_1" if len(texts) == 1 or not texts[0] else "answer_2")
-    with pytest.raises(FieldError, match="on what"):
+    with pytest.raises(FieldError, match="what is it"):
         answer(person, question, "밥", depends="x" * 1001)
     for seen in ("ko:2.1", "ko:1.2", "ko:0.1", "ko:1.0", "ar:1.1", "ko", "ko:1.1 ", "x:y"):
         from kapwa.studio.core.desks import task_of

@@ -77,7 +77,7 @@ def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
     answer = people["berto"].client.post("/p/baryo/ask/")
     assert answer.headers["X-Accel-Buffering"] == "no"
     pieces = iter(answer.streaming_content)
-    assert b"A line comes with each answer" in next(pieces)
+    assert b"adds a line below" in next(pieces)
     assert asked() == [0, 0, 0, 0, 0]
     line = next(pieces).decode()
     assert "1 of 3" in line

@@ -150,7 +150,7 @@ def test_a_wrong_row_is_named_and_stops_no_other(food: Any, answerer: Someone) -
 def test_what_is_no_file_of_work_is_refused(answerer: Someone) -> None:
     for content in (b"", b"no workbook", b"PK\x03\x04"):
         assert "gina.xlsx" in bring(answerer, "gina.xlsx", content, status=400)
-    assert "is no file of work from the studio" in bring(answerer, "a.csv", b"a,b\n1,2\n", status=400)
+    assert "is not a file of work from the studio" in bring(answerer, "a.csv", b"a,b\n1,2\n", status=400)
     assert "holds no answers of a phone" in bring(answerer, "a.json", b"[1]", status=400)
     answerer.post("bring/", status=400)
     assert answers() == []

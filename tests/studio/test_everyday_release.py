@@ -150,7 +150,7 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
     with transaction.atomic():
         approve(project, prompt.id, "ko")
         record(project, "question.retired", {"retired": True}, actor="writer", subject=first.id)
-    with pytest.raises(UsageError, match=r"Nothing of araw is accepted yet"):
+    with pytest.raises(UsageError, match=r"araw has no accepted items yet"):
         freeze(project, "2.0.0", tmp_path)
     with transaction.atomic():
         record(project, "question.retired", {"retired": False}, actor="writer", subject=first.id)
@@ -319,7 +319,7 @@ def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp
     from kapwa.studio.core.freeze import freeze
 
     question, people = ask(everyday, "아침에 무엇을 먹나요?"), answerers(everyday, 1)
-    with pytest.raises(UsageError, match="Nothing of araw is accepted yet") as caught:
+    with pytest.raises(UsageError, match="araw has no accepted items yet") as caught:
         freeze(everyday, "1.0.0", tmp_path)
     assert (
         caught.value.hint

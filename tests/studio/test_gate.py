@@ -45,7 +45,7 @@ def test_a_small_file_of_many_rows_is_refused_before_anybody_waits(project: Any,
     packed = io.BytesIO()
     pl.DataFrame({"[task]": ["food x 1 y"] * 60_000, "[text]": ["a"] * 60_000}).write_parquet(packed)
     gina = enter(project, "Gina", "answerer")
-    assert "is not read" in bring(gina, "g.parquet", packed.getvalue(), 400)
+    assert "cannot read files" in bring(gina, "g.parquet", packed.getvalue(), 400)
     assert "has more than 2,000 rows or 100,000 cells" in bring(gina, "g.csv", table(2001), 400)
     wide = b",".join(b"c%d" % n for n in range(101)) + b"\n" + (b"," * 100 + b"\n") * 999
     assert "has more than 2,000 rows or 100,000 cells" in bring(gina, "g.csv", wide, 400)

@@ -526,9 +526,9 @@ def test_the_password_of_a_database_is_in_no_message(tmp_path: Path, monkeypatch
     from kapwa.studio.settings import settings_of
 
     addresses = {
-        "mysql://u:hush@h/x": "no kind of database",
-        "u:hush@h/x": "no kind of database",
-        "hush": "no kind of database",
+        "mysql://u:hush@h/x": "does not know this kind of database",
+        "u:hush@h/x": "does not know this kind of database",
+        "hush": "does not know this kind of database",
         "postgresql://u:hush@h:zz/x": "port is not a number",
         "postgresql://u@h:hush/x": "port is not a number",
         "postgresql://u:[hush@h/x": "cannot be read",

@@ -260,7 +260,7 @@ def test_an_older_copy_of_the_database_is_not_frozen_before_who_withdrew_is_with
     writer.post("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()
     studio.write_bytes(copy)
-    with pytest.raises(RefusedError, match="somebody who withdrew"):
+    with pytest.raises(RefusedError, match="a person who withdrew"):
         freeze(project, "2.0.0", tmp_path / "releases")
     assert commands.check(())[2] == ["baryo: somebody who withdrew is here again"]
     assert commands.clear_traces() == ""
@@ -474,7 +474,7 @@ def test_check_compares_the_database_with_an_archive_and_a_release(
     assert (code, f"of its {count} events are not in the database" in said) == (2, True), said
     assert "the database has no such release" in said
     (made.folder / "release.json").write_text("{}")
-    with pytest.raises(DataError, match="is no folder of a release"):
+    with pytest.raises(DataError, match="is not the folder of a release"):
         lacking(made.folder)
 
 

@@ -79,7 +79,7 @@ class Verbs(TyperGroup):
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a verb; of a misspelt one, say the nearest. None for what looks like an option."""
+        """Return a verb; for a misspelt one, name the nearest. None for what looks like an option."""
         if cmd_name in VERBS:
             return loaded(cmd_name)
         if not cmd_name.startswith("-"):

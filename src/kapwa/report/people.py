@@ -159,7 +159,7 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
     )
     best_table = Table(
         f"{key}-best",
-        f"Best option chosen by so many of so many people: {whose}",
+        f"How many people chose the best option, of how many: {whose}",
         baseline.table,
         [
             Column("People", lambda row: Cell(f"{row['chose_best']}/{row['of']}")),
