@@ -203,7 +203,7 @@ def test_several_packs_show_each_card() -> None:
 def test_two_tasks_make_two_parts_with_their_own_anchors(world: str) -> None:
     page = Page(world)
     ids = {attrs["id"] for attrs in page.all("section") if attrs.get("id")}
-    assert {"kalahi-mc-9f2c41", "kalahi-open-9f2c41", "methods"} <= ids
+    assert {"board", "kalahi-mc-9f2c41", "kalahi-open-9f2c41"} <= ids
 
 
 def test_a_run_of_an_unknown_suite_without_cases_groups_or_variants_still_reports() -> None:

@@ -44,7 +44,7 @@ def terminal_verdict(text: str, metric: str, culture: str) -> str:
 
 @pytest.mark.slow
 def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.report.terminal.WIDTH", 180)  # no cell is broken over lines
+    monkeypatch.setattr("kapwa.report.render.WIDTH", 180)  # no cell is broken over lines
     random, seen = np.random.default_rng(21), dict.fromkeys(("a higher", "b higher", "within noise", "equal"), 0)
     for k in range(PAIRS):
         shares = (0.5, random.choice([0.5, 0.62, 0.72, 0.25]))

@@ -30,6 +30,7 @@ from kapwa.report import (
     wording,
     worked,
 )
+from kapwa.report.board import board_table, verdict_sentence
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
 from kapwa.report.table import Table, text_column
@@ -94,6 +95,7 @@ def build_report(
         "report.html.j2",
         ["report.css"],
         ["shared.js", "report.js"] if any(part["browser"] for part in parts) else (),
+        board=_board(views, parts),
         parts=parts,
         single=len(parts) == 1,
         relations={"figures": relation_charts(related), "table": relation_table(related)} if related else None,
@@ -108,6 +110,15 @@ def build_report(
     )
     write_text(out, page)
     return out
+
+
+def _board(views: Sequence[TaskView], parts: Sequence[Part]) -> Part | None:
+    """Every system on every task, and a verdict a task; None where there is one system and one task."""
+    if len(views) == 1 and len(views[0].runs) == 1:
+        return None
+    pairs = [part["compared"] for part in parts]
+    verdicts = [verdict_sentence(view, frame) for view, frame in zip(views, pairs, strict=True)]
+    return {"table": board_table(views, pairs), "sentences": list(filter(None, verdicts))}
 
 
 def render(template: str, styles: Sequence[str], scripts: Sequence[str] = (), **told: Any) -> str:
@@ -192,6 +203,7 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
         "failures": any(one["cases"] for one in subjects),
         "floors": any(not mark.ceiling for mark in marks),
         "ceilings": any(mark.ceiling for mark in marks),
+        "compared": pairs,
         "pairs": None,
         "variants": None,
         "multiverse": _multiverse(view) if len(view.variants) > 1 or drawn else None,

@@ -135,8 +135,7 @@ class AnswerCache:
         try:
             stored = self._store.find(places)
         except RunError as error:
-            self._taking = self._adding = False
-            self._warn(f"{error.message} The run goes on without it.")
+            self._stop(error)
             return []
         found = []
         for request, place in zip(requests, places, strict=True):
@@ -152,9 +151,13 @@ class AnswerCache:
 
     def complete(self, store: AnswerStore, keys: Iterable[str]) -> None:
         """Keep the answers in ``store`` to ``keys`` that the cache lacks: of a run that was killed before it did so."""
-        if self._adding:
-            lacking = store.find(self._store.missing(keys))
-            self.add(response for response in lacking.values() if response is not None)
+        try:
+            lacking = list(self._store.missing(keys)) if self._adding else []
+        except RunError as error:
+            self._stop(error)
+            return
+        if lacking:
+            self.add(response for response in store.find(lacking).values() if response is not None)
 
     def add(self, responses: Iterable[Response]) -> None:
         """Keep answers; errors are left out."""
@@ -168,6 +171,11 @@ class AnswerCache:
             self._adding = False
             self._warn(f"{error.message} The run goes on; its further answers are not added to the cache.")
 
+    def _stop(self, error: RunError) -> None:
+        """Use the cache no more."""
+        self._taking = self._adding = False
+        self._warn(f"{error.message} The run goes on without it.")
+
     def _warn(self, text: str) -> None:
         self.notes.append(text)
         log.warning("%s", text)
@@ -178,10 +186,8 @@ def not_cached(model: Model) -> str | None:
     if model.fingerprint.get("by_item"):
         return f"the answers of {model.id} are recorded already."
     if not model.revision:
-        return (
-            f"{model.id} names no revision, so its answers cannot be told from those of another version. "
+        return f"{model.id} names no revision, so its answers cannot be told from those of another version. "
             "Name the version that is served with --revision (a version, a date, a commit)."
-        )
     return None
 
 

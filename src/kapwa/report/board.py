@@ -1,0 +1,175 @@
+"""The board: a row a system, a column a task, who leads and by how much; what takes no cultural knowledge, and people.
+
+Ranks are intervals: a system stands below those that score higher by more than noise, and above those that score lower
+so, by paired tests of every two systems (Holm over all pairs of a task). Hence all ranks of a column hold together in
+95 of 100 boards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from kapwa.report import wording
+from kapwa.report.comparisons import over_cultures
+from kapwa.report.marks import Mark
+from kapwa.report.overview import model_rows
+from kapwa.report.table import Cell, Column, Row, Table
+from kapwa.report.tables import score_cell
+from kapwa.report.view import TaskView
+from kapwa.report.wording import isolate
+from kapwa.stats.families import is_clear
+
+MOST_NAMED = 3
+# Rows below those of systems, and which of the marks beside a score each shows.
+_MARKS = {"base": "Guessing", "best": "Best trick", "top": "People"}
+_SHARES = ("relative", "relative_low", "relative_high")
+_OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
+_FRAME: dict[str, Any] = {
+    **dict.fromkeys(("system", "kind", "task", "data", "metric"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "cultures", "rank_low", "rank_high"), pl.Int64),
+    **dict.fromkeys(_OF_CEILING, pl.Float64),
+    **dict.fromkeys(("of_ceiling_metric", "words"), pl.String),
+}
+
+
+def decisive_pairs(view: TaskView, pairs: pl.DataFrame) -> list[dict[str, Any]]:
+    """The comparisons that rank systems: over all cultures where there are several, of the first headline metric."""
+    if not pairs.height:
+        return []
+    measured = pairs.filter(pl.col("metric") == view.metric)
+    return over_cultures(measured) if len(view.subjects) > 1 else measured.to_dicts()
+
+
+def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """The interval of each system's rank: from 1 + those that are better, to all but those that are worse."""
+    better, worse = dict.fromkeys(labels, 0), dict.fromkeys(labels, 0)
+    for row in pairs:
+        if is_clear(row):
+            first, second = (row["a"], row["b"]) if row["difference"] > 0 else (row["b"], row["a"])
+            worse[first] += 1
+            better[second] += 1
+    return {label: (1 + better[label], len(labels) - worse[label]) for label in labels}
+
+
+def verdict_sentence(view: TaskView, pairs: pl.DataFrame) -> str:
+    """Say who is best, by how much, over how many cultures; "" for one system."""
+    rows = [row for row in decisive_pairs(view, pairs) if wording.known(row["difference"])]
+    if not rows:
+        return ""
+    info = view.metrics[view.metric]
+    cultures = wording.count(rows[0].get("cultures") or 1, "culture")
+    over = f" over {cultures}" if len(view.subjects) > 1 else ""
+    if len(rows) == 1:
+        return f"{view.task}: {_of_two(rows[0], info, over)}{_by_itself(view, pairs, rows[0])}."
+    names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
+    best = {name for name, (low, _) in ranks(names, rows).items() if low == 1}
+    if len(best) == len(names):
+        return f"{view.task}: none of the {len(names)} systems can be told apart from the others{over}."
+    leaders = [isolate(name) for name in names if name in best]
+    if len(leaders) == 1:
+        return f"{view.task}: {leaders[0]} is better than each of the {len(names) - 1} others{over}."
+    shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
+    lead = f"{len(leaders)} of {len(names)} systems may be the best{over}"
+    return f"{view.task}: {lead} ({shown}); each of the others is worse than at least one system."
+
+
+def _of_two(row: Mapping[str, Any], info: Mapping[str, Any], over: str) -> str:
+    if not is_clear(row):
+        between = wording.change_interval(row["low"], row["high"], info)
+        first, second = (isolate(row[side]) for side in ("a", "b"))
+        difference = f"{wording.change(row['difference'], info)}, 95% interval {between}"
+        return f"{first} and {second} cannot be told apart{over} (difference {difference})"
+    first, second = ("a", "b") if row["difference"] > 0 else ("b", "a")
+    low, high = (wording.points(end, info, 1) for end in sorted(abs(row[end]) for end in ("low", "high")))
+    between = f"{low.removesuffix(' points')} to {high}"
+    size = wording.points(row["difference"], info, 1)
+    return f"{isolate(row[first])} is better than {isolate(row[second])} by {size}{over} (95% interval {between})"
+
+
+def _by_itself(view: TaskView, pairs: pl.DataFrame, row: Mapping[str, Any]) -> str:
+    """In how many single cultures the same holds."""
+    if len(view.subjects) == 1 or not is_clear(row):
+        return ""
+    single = pairs.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
+    same = sum(is_clear(one) and one["difference"] * row["difference"] > 0 for one in single)
+    return f"; in {same or 'none'} of them the difference is clear by itself"
+
+
+def board_table(views: Sequence[TaskView], pairs: Sequence[pl.DataFrame]) -> Table:
+    """A row a system, a column the first headline metric of each task; ``pairs``: every two runs of each compared."""
+    columns = [(view, view.metric) for view in views]
+    tasks = [view.task for view in views]
+    sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
+    by_place = [ranks(view.labels, decisive_pairs(view, frame)) for view, frame in zip(views, pairs, strict=True)]
+    rows: list[dict[str, Any]] = []
+    estimates = model_rows(columns)
+    for system in sorted(estimates, key=lambda name: [-(row or {}).get("value", -1.0) for row in estimates[name]]):
+        for place, row in enumerate(estimates[system]):
+            view = views[place]
+            facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
+            if row is not None:
+                facts |= {name: row[name] for name in ("value", "low", "high", "n")}
+                facts |= _share_of_people(_marks(view, row["run"]).top, view.metric)
+                if len(view.runs) > 1:
+                    facts |= zip(("rank_low", "rank_high"), by_place[place][system], strict=True)
+            rows.append(facts)
+    for name, title in _MARKS.items():
+        for place, view in enumerate(views):
+            mark = getattr(_marks(view, 0), name)
+            if mark is not None and not (name == "best" and mark == _marks(view, 0).base):
+                facts = {"system": title, "kind": name, "place": place, "words": mark.words, "value": mark.value}
+                rows.append(facts | {"low": mark.low, "high": mark.high})
+    for row in rows:
+        place = row["place"]
+        row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
+    frame = pl.DataFrame(rows, schema={**_FRAME, "place": pl.Int64})
+    heads = {
+        place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", sources[place]]))
+        for place, view in enumerate(views)
+    }
+    return Table(
+        key="board",
+        caption="The board",
+        frame=frame.drop("place"),
+        columns=[
+            Column("System", lambda row: Cell(row["system"], muted=row["kind"] != "system")),
+            Column("", lambda row: _board_cell(row, views[row["place"]]), spread=True),
+        ],
+        shown=frame,
+        by=["kind", "system"],
+        across=("place", heads),
+        note=_note(views),
+    )
+
+
+def _marks(view: TaskView, run: int) -> Any:
+    """Floors and ceilings of a task's one culture, or of the mean over its cultures."""
+    return view.marks(view.subjects[0] if len(view.subjects) == 1 else None, view.metric, run=run)
+
+
+def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
+    if top is None or top.relative is None:
+        return {}
+    shares = zip(_OF_CEILING, (getattr(top, name) for name in _SHARES), strict=True)
+    return {**dict(shares), "of_ceiling_metric": top.paired_with or metric}
+
+
+def _board_cell(row: Row, view: TaskView) -> Cell:
+    info = view.metrics[view.metric]
+    if row["kind"] == "system":
+        return score_cell(row, info, strong=True)
+    between = f" ({wording.interval(row['low'], row['high'], info)})" if wording.known(row["low"]) else ""
+    return Cell(wording.amount(row["value"], info), row["words"] + between, number=True, muted=True)
+
+
+def _note(views: Sequence[TaskView]) -> str:
+    note = "Under each score is its 95% interval."
+    if any(len(view.subjects) > 1 for view in views):
+        note += " Scores are means over cultures, each with the same weight."
+    if any(len(view.runs) > 1 for view in views):
+        note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task)."
+    return note
