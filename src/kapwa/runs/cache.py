@@ -186,8 +186,10 @@ def not_cached(model: Model) -> str | None:
     if model.fingerprint.get("by_item"):
         return f"the answers of {model.id} are recorded already."
     if not model.revision:
-        return f"{model.id} names no revision, so its answers cannot be told from those of another version. "
+        return (
+            f"{model.id} names no revision, so its answers cannot be told from those of another version. "
             "Name the version that is served with --revision (a version, a date, a commit)."
+        )
     return None
 
 
