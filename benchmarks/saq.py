@@ -64,12 +64,13 @@ def measure(data: Path, part: int) -> dict[str, Any]:
     from kapwa.records import Answer, Response
     from kapwa.suites.base import Selection
     from kapwa.suites.blend.data import read_data
-    from kapwa.suites.blend.saq_task import SaqTask, saq_items
+    from kapwa.suites.blend.saq_options import SaqOptions
+    from kapwa.suites.blend.saq_task import saq_items, saq_task
     from kapwa.suites.blend.variants import SAQ_VARIANTS
 
     read = read_data(data)
     items = saq_items(read, Selection(variants=SAQ_VARIANTS))[::part]
-    task = SaqTask(read.source, Selection(), tuple(items), tuple(read.questions))
+    task = saq_task(read, Selection(), items, SaqOptions())
     texts = replies(items, read.questions)
     answers = [Answer(r, Response(r.key, text=t)) for r, t in zip(task.requests(items), texts, strict=True)]
     ready = time.process_time()

@@ -3,12 +3,16 @@
 import gc
 import importlib.util
 import os
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+
+import warm
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -48,6 +52,12 @@ def config_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KAPWA_CONFIG", str(folder))
         yield folder
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``kapwa`` with arguments in the test's folder."""
+    return partial(warm.kapwa, cwd=tmp_path)
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -17,11 +17,10 @@ from kapwa.analysis.inputs import AnalysisSettings, Settings
 from kapwa.cli.options import grouped, suite_options
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import ModelOptions, ModelSettings
-from kapwa.suites.base import Task
+from kapwa.suites.base import Setting, Task
 from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
 from kapwa.suites.kalahi.open import OpenOptions
-from kapwa.suites.settings import Setting
 
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
@@ -98,7 +97,7 @@ def test_models_that_do_not_exist(spec: str, options: dict[str, Any], says: str,
 
 def test_a_backend_gets_the_name_and_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, ModelOptions]] = []
-    monkeypatch.setattr("kapwa.registry.available", lambda group: {"tiny": None})
+    monkeypatch.setattr("kapwa.registry.installed", lambda group: {"tiny": None})
     monkeypatch.setattr("kapwa.registry.load", lambda group, name: lambda *given: seen.append(given))
     kapwa.load_model("tiny:a:b/c", dtype="bfloat16", extra={"x": 1})
     kapwa.load_model("tiny")
@@ -196,14 +195,18 @@ def test_a_misspelt_keyword_gets_the_nearest(call: Any, hint: str) -> None:
     assert hint in (caught.value.hint or "")
 
 
+def option_names(options: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(options))
+
+
 def test_the_options_that_a_suite_declares_are_those_that_its_tasks_take(tmp_path: Path) -> None:
     taken = {
         "kalahi/mc": (),
-        "kalahi/open": OpenOptions.names(),
-        "blend/saq": (*SaqOptions.names(), "prompts", "judge"),
+        "kalahi/open": option_names(OpenOptions),
+        "blend/saq": (*option_names(SaqOptions), "prompts", "judge"),
         "blend/mcq": ("how", "max_new_tokens"),
-        "eecc/qa": (*EeccOptions.names(), "nationalities"),
-        "eecc/stories": (*EeccOptions.names(), "nationalities"),
+        "eecc/qa": (*option_names(EeccOptions), "nationalities"),
+        "eecc/stories": (*option_names(EeccOptions), "nationalities"),
     }
     page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     for task, names in taken.items():

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = PurePosixPath("src/kapwa")
-DOCS = {"docs": "tests/e2e/test_docs.py", "README.md": "tests/e2e/test_docs.py"}
+DOCS = dict.fromkeys(("docs", "README.md", "CONTRIBUTING.md"), "tests/e2e/test_docs.py")
 
 
 def changed_files(base: str) -> list[PurePosixPath]:

@@ -26,8 +26,14 @@ PLURALS = dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2))
 
 def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
+    from kapwa.files import table_rows
+    from kapwa.people.agreement import NAMES
+    from kapwa.studio.core.views.common import COEFFICIENTS_SHOWN
     from kapwa.studio.ratings.drawing import RATED
+    from kapwa.studio.situations.fields import NAMED_FIELDS
+    from kapwa.studio.situations.questionnaire import FILE
     from kapwa.suites.base import rating_suite
+    from kapwa.suites.kalahi.form import CATEGORIES, PARTS_OF
 
     made = polib.POFile(wrapwidth=110)
     made.header, made.metadata = HEAD, {"Content-Type": "text/plain; charset=UTF-8"}
@@ -47,11 +53,19 @@ def found() -> polib.POFile:
                 entry.flags = ["python-format"]
             place = (path.relative_to(HERE).as_posix(), "")
             entry.occurrences += [] if place in entry.occurrences else [place]
-    for suite in RATED.values():  # what raters are asked stands with the suites
-        for criterion in rating_suite(suite).criteria:
-            for text in (criterion.name, criterion.question):
-                entry = entries.setdefault(text, polib.POEntry(msgid=text))
-                entry.occurrences.append((f"../suites/{suite}/criteria.csv", ""))
+    # What stands in tables, and in code that knows of no translation.
+    listed = {
+        "../people/agreement.py": [NAMES[name] for name in COEFFICIENTS_SHOWN],
+        "../suites/kalahi/form.py": [*CATEGORIES, *PARTS_OF],
+        "situations/fields.py": [name.replace("_", " ") for name in NAMED_FIELDS],
+        "situations/questionnaire.csv": [row[column] for row in table_rows(FILE) for column in ("kind", "question")],
+    }
+    for suite in RATED.values():
+        criteria = rating_suite(suite).criteria
+        listed[f"../suites/{suite}/criteria.csv"] = [text for one in criteria for text in (one.name, one.question)]
+    for origin, texts in listed.items():
+        for text in texts:
+            entries.setdefault(text, polib.POEntry(msgid=text)).occurrences.append((origin, ""))
     made.extend(entries.values())
     return made
 

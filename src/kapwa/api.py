@@ -118,10 +118,12 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
     choices = read_choices(validators, items, key=key, some=some)
     for note in choices.notes:  # a misspelt id looks like an item that was not asked
         log.warning(note)
-    found = baselines(choices, items)
+    people = baselines(choices, items)
     several = len({item.culture for item in items}) > 1
     return [
-        floor for culture, own in found.items() for floor in own.ceilings(metrics, note=culture if several else None)
+        floor
+        for culture, person_scores in people.items()
+        for floor in person_scores.ceilings(metrics, note=culture if several else None)
     ]
 
 
@@ -149,20 +151,20 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
 
     from kapwa.runs.systems import system_names
 
-    found: list[Run] = []
-    for one in [runs] if isinstance(runs, str | Path) else runs:
-        if not isinstance(one, str | Path):
-            found.append(one)
+    opened: list[Run] = []
+    for source in [runs] if isinstance(runs, str | Path) else runs:
+        if not isinstance(source, str | Path):
+            opened.append(source)
             continue
-        folders = [] if (Path(one) / "run.json").exists() else sorted(Path(one).glob("*/run.json"))
+        folders = [] if (Path(source) / "run.json").exists() else sorted(Path(source).glob("*/run.json"))
         if not folders:
-            found.append(open_run(one))
+            opened.append(open_run(source))
         for file in folders:
             with suppress(UnfinishedRunError):
-                found.append(open_run(file.parent))
-    having = [run for run in found if table in run.tables]
+                opened.append(open_run(file.parent))
+    having = [run for run in opened if table in run.tables]
     if not having:
-        known = dict.fromkeys(name for run in found for name in run.tables)
+        known = dict.fromkeys(name for run in opened for name in run.tables)
         raise UsageError(f"No run has a table {table!r}.", hint=nearest(table, known) if known else None)
     names = ("run", "task", "model")
     systems = system_names(having)
@@ -222,13 +224,13 @@ def compare(
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
     settings: dict[str, Any] = {"mid_p": mid_p, "equal_within": equal_within}
-    found = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, **settings)
+    compared = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, **settings)
     headline = {name: metrics[name] for name in a.manifest.get("headline", ()) if name in metrics}
     judged = judged_by_machine(a.manifest["metrics"], headline)
-    found = with_undone_shares(found, {label_a: a.scores, label_b: b.scores}, judged)
-    found = with_verdicts(found, a.manifest["metrics"])
-    sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in found.select("mde", "metric").iter_rows()]
-    return found.with_columns(
+    compared = with_undone_shares(compared, {label_a: a.scores, label_b: b.scores}, judged)
+    compared = with_verdicts(compared, a.manifest["metrics"])
+    sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in compared.select("mde", "metric").iter_rows()]
+    return compared.with_columns(
         mde=pl.Series([None if wording.beyond_range(*size) else size[0] for size in sizes], dtype=pl.Float64),
         detectable=pl.Series([wording.detectable(*size) for size in sizes], dtype=pl.String),
     )
@@ -252,24 +254,24 @@ def plan(
     from kapwa.runs.pilot import learn_from
     from kapwa.stats.power import Assumed, Piloted, make_plan
 
-    given = given_options("A plan", settings, PlanSettings.__annotations__)
-    agreement = given.pop("agreement", None)
+    assumed = given_options("A plan", settings, PlanSettings.__annotations__)
+    agreement = assumed.pop("agreement", None)
     if agreement is not None:
-        if "accuracy" in given:
+        if "accuracy" in assumed:
             raise UsageError(
                 "Agreement already says how often the models differ, so accuracy cannot be given, too.",
                 hint="Leave one out.",
             )
-        given["differing"] = round(1 - agreement, 12)
+        assumed["differing"] = round(1 - agreement, 12)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in pilot]
     if metric is not None and not runs:
         raise UsageError(f"{metric} is a metric of a pilot, but no run is named.", hint="Name one, or leave it out.")
     if not runs:
-        return make_plan(Assumed(**given), items=items, difference=difference)
-    if {"differing", "accuracy", "design_effect"} & given.keys():
+        return make_plan(Assumed(**assumed), items=items, difference=difference)
+    if {"differing", "accuracy", "design_effect"} & assumed.keys():
         raise UsageError("A pilot shows how much models differ: give no agreement, accuracy or design effect with it.")
-    found, grounds = learn_from(runs, metric)
-    return make_plan(Piloted(**found, **given), items=items, difference=difference, grounds=grounds)
+    learned, grounds = learn_from(runs, metric)
+    return make_plan(Piloted(**learned, **assumed), items=items, difference=difference, grounds=grounds)
 
 
 def check_data(path: str | Path) -> CheckReport:
@@ -280,9 +282,9 @@ def check_data(path: str | Path) -> CheckReport:
     """
     from kapwa.suites.folders.adding import check_named, no_form
 
-    own = check_named(path)
-    if own is not None:
-        return own
+    named = check_named(path)
+    if named is not None:
+        return named
     where = Path(path)
     if not where.exists():
         raise DataError("no such file or folder.", path=where)
@@ -347,8 +349,8 @@ def write_forms(
 
 
 def _suite_of_forms(name: str) -> Suite:
-    found: Suite = registry.load("suites", name)
-    return found
+    suite: Suite = registry.load("suites", name)
+    return suite
 
 
 def build_mcq(

@@ -87,10 +87,10 @@ def in_the_way(folder: Path) -> str | None:
 
     Nothing is made. What only the attempt can show, such as a full disk, is not looked for.
     """
-    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-    if not there.is_dir():
-        return f"{there} is a file, not a folder"
-    return None if may_write(there) else f"{there} is read-only"
+    nearest_place = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not nearest_place.is_dir():
+        return f"{nearest_place} is a file, not a folder"
+    return None if may_write(nearest_place) else f"{nearest_place} is read-only"
 
 
 def _clear_killed(folder: Path, name: str) -> None:
@@ -144,11 +144,11 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
     place = folder if folder.is_dir() and not anew else folder.parent
     try:
         place.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=place))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=place))
     except OSError as error:
         error.filename = str(folder)
         raise
-    fresh, earlier = beside / "new", beside / "old"
+    fresh, earlier = temporary / "new", temporary / "old"
     try:
         fresh.mkdir()
         yield fresh
@@ -169,7 +169,7 @@ def filling(folder: Path, *, anew: bool = False) -> Iterator[Path]:
     finally:
         if earlier.exists() and not folder.exists():
             earlier.rename(folder)
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_origin, get_type_hints
 
 from kapwa import registry
 from kapwa.errors import UsageError, check_whole, nearest
@@ -75,12 +74,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         everything = partial(open_task, suite, name, data, Selection(variants, where=of_culture), settings)
         steps.append(_frame(suite, task, everything, system, shots, draw_seed))
     if wordings is not None or any(value is not None for value in drawn.values()):
-        from kapwa.suites.varying import Wordings, read_wordings, sampling
-
-        samples = sampling(task, **drawn, seed=draw_seed)
-        texts = {} if wordings is None else read_wordings(wordings)
-        steps += [Wordings(texts)] if texts else []
-        steps += [samples] if samples else []
+        steps += _variations(task, wordings, seed=draw_seed, **drawn)
     return with_steps(task, steps) if steps else task
 
 
@@ -104,6 +98,15 @@ def _frame(suite: Suite, task: Task, everything: Callable[[], Task], system: str
     if shots and answers is not None:
         pool = examples_from(everything().items(), task.items(), shots, answers)
     return Frame(system or "", shots, seed, pool, answers)
+
+
+def _variations(task: Task, wordings: str | Path | None, **drawn: Any) -> list[Step]:
+    """Return the steps that ask in further wordings and draw several answers."""
+    from kapwa.suites.varying import Wordings, read_wordings, sampling
+
+    samples = sampling(task, **drawn)
+    texts = {} if wordings is None else read_wordings(wordings)
+    return [*([Wordings(texts)] if texts else []), *([samples] if samples else [])]
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:
@@ -160,6 +163,7 @@ def _open(backend: str, name: str, settings: ModelOptions) -> Model:
     return model
 
 
+_HINTS = get_type_hints(ModelOptions)
 _AT_LEAST = {"batch_tokens": 1, "concurrency": 1, "timeout": 0.001}
 
 
@@ -171,21 +175,16 @@ def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, Model
         looks_local = "/" in spec or "\\" in spec or (spec != "" and Path(spec).exists())
         hint = f"Local weights and hub ids are written hf:{spec}." if looks_local else nearest(backend, known)
         raise UsageError(f"There is no model {spec!r}.", hint=hint)
-    names = {field.name for field in fields(ModelOptions)}
-    hints = get_type_hints(ModelOptions)
     for option, value in options.items():
-        if option not in names:
-            raise UsageError(f"Models have no option {option!r}.", hint=nearest(option, names))
-        allowed = get_args(hints[option])
-        if hints[option] in _CHOICES and value not in allowed:
+        if option not in _HINTS:
+            raise UsageError(f"Models have no option {option!r}.", hint=nearest(option, _HINTS))
+        allowed = get_args(_HINTS[option]) if get_origin(_HINTS[option]) is Literal else (value,)
+        if value not in allowed:
             raise UsageError(f"{option} cannot be {value!r}.", hint=nearest(str(value), allowed))
         lowest = _AT_LEAST.get(option)
         if lowest is not None and not (isinstance(value, int | float) and value >= lowest):
             raise UsageError(f"{option} is {value!r}; it must be a number of at least {lowest:g}.")
     return backend, name, ModelOptions(**options)
-
-
-_CHOICES = [hint for hint in get_type_hints(ModelOptions).values() if getattr(hint, "__origin__", None) is Literal]
 
 
 def load_judge(spec: str, cache: str | Path | None = None, **options: Unpack[ModelSettings]) -> Judge:

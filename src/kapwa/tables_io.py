@@ -111,7 +111,7 @@ def read_parts(path: Path, most: Most | None = None) -> Table:
         return _parquet_table(path)
     if suffix in (".json", ".jsonl", ".ndjson"):
         records = list(most.counted(path, _json_records(path)) if most else _json_records(path))
-        return Table(path, tuple(dict.fromkeys(name for one in records for name in one.cells)), records, [])
+        return Table(path, tuple(dict.fromkeys(name for record in records for name in record.cells)), records, [])
     problems: list[DataError] = []
     if suffix == ".xlsx":
         if not path.exists():
@@ -137,8 +137,8 @@ def read_parts(path: Path, most: Most | None = None) -> Table:
     if not head:
         raise problems[0] if problems else DataError("is empty.", path=path)
     above = _lines_above_header(path, head, problems)
-    found = _as_table(path, head[above], chain(head[above + 1 :], filled), separator)
-    return found._replace(problems=sorted([*problems, *found.problems], key=lambda problem: problem.row or 0))
+    table = _as_table(path, head[above], chain(head[above + 1 :], filled), separator)
+    return table._replace(problems=sorted([*problems, *table.problems], key=lambda problem: problem.row or 0))
 
 
 def separator_of(text: str, suffix: str) -> str:
@@ -214,7 +214,9 @@ def _lines_above_header(path: Path, lines: Sequence[_Line], problems: list[DataE
     Raises DataError saying what parts the cells, where the header is one cell and every line holds the same other sign.
     """
     names = [cell.strip() for cell in lines[0][1] if cell.strip()]
-    sign = next((one for one in _OTHER_SEPARATORS if all(any(one in cell for cell in cells) for _, cells in lines)), "")
+    sign = next(
+        (mark for mark in _OTHER_SEPARATORS if all(any(mark in cell for cell in line[1]) for line in lines)), ""
+    )
     if len(names) == 1 and sign:
         message = f"holds one column, whose name has {sign!r} in it: its cells seem to be separated by that."
         raise DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', separated by commas.")
@@ -235,16 +237,16 @@ def _lines_above_header(path: Path, lines: Sequence[_Line], problems: list[DataE
 def _json_records(path: Path) -> Iterator[Record]:
     """Yield the objects of JSON lines, or of a ``.json`` file that holds a list of them."""
     text = read_text(path)
-    found: list[Any] | None = None
+    listed: list[Any] | None = None
     if path.suffix.lower() == ".json":
         with contextlib.suppress(ValueError, RecursionError):
             whole = json.loads(text)
-            found = whole if isinstance(whole, list) else None
-    for number, line in enumerate(text.split("\n") if found is None else found, start=1):
-        if found is None and not line.strip():
+            listed = whole if isinstance(whole, list) else None
+    for number, line in enumerate(text.split("\n") if listed is None else listed, start=1):
+        if listed is None and not line.strip():
             continue
         try:
-            record = json.loads(line) if found is None else line
+            record = json.loads(line) if listed is None else line
         except (ValueError, RecursionError) as error:
             raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number) from None
         if not isinstance(record, dict):
@@ -274,7 +276,7 @@ def refuse_half(text: str, **place: Any) -> None:
 def _json_cell(value: Any) -> Cell:
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         return tuple(value)
     return json.dumps(value, ensure_ascii=False)
 

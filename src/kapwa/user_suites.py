@@ -42,9 +42,9 @@ def config_folder() -> Path:
 
     That is $XDG_CONFIG_HOME, else ~/.config; on Windows %APPDATA%.
     """
-    own = os.environ.get(CONFIG_VARIABLE)
-    if own:
-        return Path(own).expanduser()
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named:
+        return Path(named).expanduser()
     base = os.environ.get("APPDATA" if os.name == "nt" else "XDG_CONFIG_HOME")
     if base and Path(base).is_absolute():  # the XDG specification has relative paths ignored
         return Path(base) / "kapwa"
@@ -79,18 +79,18 @@ def registered() -> dict[str, Registered]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(read_text(path))
+        written = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not valid JSON ({error}).", path=path, hint=_MEND) from None
-    if not isinstance(found, dict) or not isinstance(found.get("suites"), dict):
+    if not isinstance(written, dict) or not isinstance(written.get("suites"), dict):
         raise DataError("is not a list of suites.", path=path, hint=_MEND)
-    if found.get("version") != VERSION:
+    if written.get("version") != VERSION:
         raise DataError(
-            f"is of version {found.get('version')!r}; this Kapwa reads {VERSION}.",
+            f"is of version {written.get('version')!r}; this Kapwa reads {VERSION}.",
             path=path,
             hint=f"Update Kapwa, or name another configuration folder with {CONFIG_VARIABLE}.",
         )
-    return {name: _entry(name, fields, path) for name, fields in sorted(found["suites"].items())}
+    return {name: _entry(name, fields, path) for name, fields in sorted(written["suites"].items())}
 
 
 _MEND = "Correct it, or delete it and add your suites again (kapwa suite add FOLDER)."

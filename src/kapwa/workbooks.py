@@ -51,13 +51,14 @@ def fill_merged(path: Path, lines: Sequence[Line], merged: Iterable[str]) -> Ite
 
 def _merged_in(path: Path, member: str) -> list[str]:
     """The merged cells of a sheet ("C4:C6"), which openpyxl does not tell of a workbook that it reads row by row."""
-    found, rest = [], b""
+    ranges: list[str] = []
+    rest = b""
     with zipfile.ZipFile(path) as archive, archive.open(member.lstrip("/")) as file:
         while part := file.read(1 << 20):
             hits = list(_MERGED.finditer(rest + part))
-            found += [hit[1].decode() for hit in hits]
+            ranges += [hit[1].decode() for hit in hits]
             rest = (rest + part)[hits[-1].end() if hits else 0 :][-_LONGEST_TAG:]
-    return found
+    return ranges
 
 
 def sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = iter) -> tuple[list[Line], list[str]]:

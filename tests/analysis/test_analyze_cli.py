@@ -1,7 +1,6 @@
 """``kapwa analyze eecc`` as a user meets it: what is printed, what is left behind, and how it stops."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import corpus_samples as texts
 import pytest
+
+import warm
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # A process started in the background may be born deaf to Ctrl-C.
@@ -28,9 +29,7 @@ def cli(tmp_path: Path) -> Run:
     texts.write_values(tmp_path / "survey.csv")
 
     def run(*arguments: str, verb: Sequence[str] = ("analyze", "eecc")) -> subprocess.CompletedProcess[str]:
-        command = [KAPWA, *verb, *arguments]
-        environment = {**os.environ, "COLUMNS": "110"}
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return warm.kapwa(*verb, *arguments, cwd=tmp_path, COLUMNS="110")
 
     return run
 

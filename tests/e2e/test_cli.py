@@ -1,7 +1,6 @@
 """The command line as a user meets it: real commands, good and bad input, what is printed and what is left behind."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,18 +15,6 @@ from kapwa.tables_io import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Run:
-    """Run ``kapwa`` with arguments in an empty folder."""
-
-    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", **variables}
-        command = [str(Path(sys.executable).with_name("kapwa")), *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-    return run
 
 
 @pytest.fixture
@@ -155,11 +142,9 @@ MC = ("run", "kalahi/mc", "--model", "smollm2")
 BAD = {
     "an unknown suite": (("run", "kalahy/mc", "--model", "smollm2"), "Did you mean 'kalahi'"),
     "a model folder that is not there": (("run", "kalahi/mc", "--model", "hf:./nowhere"), "nowhere"),
-    "an unknown pack": ((*MC, "--data", "sample:filipno"), "filipino"),
     "data that is not there": ((*MC, "--data", "no/such/folder"), "no/such/folder"),
     "a limit of nothing": ((*MC, "--limit", "0"), "--limit"),
     "a where without value": ((*MC, "--where", "topic"), "column=value"),
-    "a where that selects nothing": ((*MC, "--where", "topic=frendship"), "friendship"),
     "an unknown numeric type": ((*MC, "--dtype", "float31"), "float31"),
     "an unknown metric": (("run", "kalahi/open", "--model", "smollm2", "--metrics", "crf"), "Did you mean 'chrf'"),
     "a metric option on multiple choice": ((*MC, "--metrics", "chrf"), "metrics"),
@@ -169,7 +154,6 @@ BAD = {
     "a report of no run": (("report", "."), "not a run"),
     "a comparison of no run": (("compare", ".", "."), "not a run"),
     "no file of choices": (("agreement", "none.csv", "--data", "sample:filipino"), "none.csv"),
-    "no file of ratings": (("ratings", "none.csv"), "none.csv"),
     "forms of texts": (("forms", "eecc", "--where", "topic=life"), "its items have none"),
     "choices of short answers": (("forms", "blend", "--data", "sample"), "holds no multiple-choice questions"),
     "a variant of other items": (("forms", "blend", "--data", "sample", "--variant", "local/inst-4"), "generate"),
@@ -200,15 +184,8 @@ def test_bad_input_ends_in_a_message_and_leaves_nothing(
 
 RESPONSES = {
     "latin-1": ("item_id,text\nx,caf\xe9\n".encode("latin-1"), "answers.csv", "row 2"),
-    "utf-16": ("item_id,text\nx,a\n".encode("utf-16"), "answers.csv", "UTF-16"),
-    "a missing column": (b"item_id,answer\nx,a\n", "answers.csv", "'text' is missing"),
-    "a ragged row": (b"item_id,text\nx,a,b\n", "answers.csv", "row 2"),
-    "an unclosed quote": (b'item_id,text\nx,"a\n', "answers.csv", "row 2"),
     "a truncated JSON line": (b'{"item_id": "x", "text": "a', "answers.jsonl", "row 1"),
-    "no rows": (b"item_id,text\n", "answers.csv", "no rows"),
-    "nothing": (b"", "answers.csv", "empty"),
     "ids of another data set": (b"item_id,text\nx,a\n", "answers.csv", "x"),
-    "a huge cell": (b"item_id,text\nx," + b"y" * 1_000_001, "answers.csv", "row 2"),
     "a cut workbook": (b"PK\x03\x04", "answers.xlsx", "XLSX"),
 }
 

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kapwa
+import warm
 from kapwa.errors import DataError, KapwaError
 from kapwa.report.run_list import list_runs
 from kapwa.runs.directory import Run
@@ -28,11 +27,7 @@ from kapwa.tables_io import read_parts
 
 def command(folder: Path, *words: str) -> str:
     """Run a command that must be refused; return its message."""
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
-    arguments = [sys.executable, "-m", "kapwa", *words]
-    done = subprocess.run(
-        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = warm.kapwa(*words, cwd=folder)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "error: " in done.stderr
@@ -67,6 +62,9 @@ def spoiled(run: Path, table: str, column: str) -> None:
     text = frame.schema[column] == pl.String
     values = pl.lit(7, pl.Int64) if text else pl.lit("x")
     frame.with_columns(values.alias(column)).write_parquet(file)
+
+
+GONE = object()  # a field that is not there
 
 
 def problem(act: Callable[[], object]) -> KapwaError | None:
@@ -131,7 +129,11 @@ def test_one_damaged_run_does_not_hide_the_others(run: Path, tmp_path: Path) -> 
         *(("options.max_new_tokens", value) for value in ([], {}, "x", 2.5)),
         *(("options.temperature", value) for value in ([], "x")),
         *(("headline", value) for value in ([[]], {}, 3)),
-        ("metrics", {}),
+        *(("metrics", value) for value in ({}, {"a": 1})),
+        *((place, GONE) for place in ("model", "counts", "tables", "signature", "data", "metrics")),
+        *(("format", value) for value in (1e999, "1e9")),
+        *(("counts", {}), ("data", {}), ("versions", {"a": [1]}), ("headline", [1]), ("tables", ["../../etc/x"])),
+        *(("seconds", "long"), ("sessions", []), ("imported", {})),
         *((place, "\ud83d") for place in ("kapwa", "task", "data.name", "model.id", "label")),
     ],
 )
@@ -145,6 +147,8 @@ def test_a_manifest_that_readers_cannot_rely_on_is_refused(
     for part in above:
         inside = inside[part]
     inside[name] = value
+    if value is GONE:
+        del inside[name]
     (target / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
     error = problem(lambda: Run(target))
     assert error is not None

@@ -1,4 +1,4 @@
-"""Every command and every Python block in the README and the docs is run, page by page, as a reader would.
+"""Every command and Python block in the README, CONTRIBUTING and the docs is run, page by page, as a reader would.
 
 A fenced ``bash`` or ``python`` block is run; the blocks of one page share a folder and run in order. A block that
 cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reason -->``; its Kapwa commands are
@@ -17,10 +17,11 @@ from typing import NamedTuple
 import pytest
 from typer.core import TyperGroup
 
+import warm
 from kapwa.cli.main import VERBS, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"(?:<!-- not run: (?P<why>[^>]+) -->\n\s*)?```(?P<kind>bash|python)\n(?P<code>.*?)```", re.DOTALL)
 
 GROUPS = {name for name in VERBS if isinstance(loaded(name), TyperGroup)}
@@ -38,7 +39,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def environment() -> dict[str, str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(warm.programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
 
 
@@ -75,7 +76,7 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
         command = ["bash", "-euo", "pipefail", "-c", block.code]
         if block.kind == "python":
             python += block.code  # a reader's session remembers what stood above
-            command = [sys.executable, "-c", python]
+            command = [str(warm.programs() / "python"), "-c", python]
         own = environment() | {"KAPWA_CONFIG": str(tmp_path / ".config")}  # names that a page gives are its own
         done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{page_id(page)}:\n{block.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"

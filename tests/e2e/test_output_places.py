@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import kapwa
+import warm
 from kapwa.cli import main
 from kapwa.cli.output import check_place
 from kapwa.errors import UsageError
@@ -46,11 +48,7 @@ def run(work: Path) -> str:
 
 @pytest.fixture(scope="module")
 def kapwa_command(work: Path) -> Kapwa:
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "kapwa.cli.main", *arguments]
-        return subprocess.run(line, cwd=work, capture_output=True, text=True, check=False)
-
-    return command
+    return partial(warm.kapwa, cwd=work)
 
 
 def stopped(done: subprocess.CompletedProcess[str], place: str) -> None:

@@ -267,37 +267,13 @@ def test_a_folder_of_forms_or_data_is_written_whole_or_not_at_all(tmp_path: Path
     assert command(*words, folder).returncode == 0
 
 
-def _manifests() -> dict[str, tuple[str, object]]:
-    """Parts of ``run.json`` that are missing or of another shape, by the place that a message names."""
-    gone = {
-        f"{name} is missing": (name, None) for name in ("model", "counts", "tables", "signature", "data", "metrics")
-    }
-    return gone | {
-        "format": ("format", 1e999),
-        "model.id": ("model", {"revision": ""}),
-        "counts.items": ("counts", {}),
-        "data.name": ("data", {}),
-        "metrics.a": ("metrics", {"a": 1}),
-        "versions.a": ("versions", {"a": [1]}),
-        "headline.0": ("headline", [1]),
-        "tables.0": ("tables", ["../../etc/x"]),
-        "format is a text": ("format", "1e9"),
-        "seconds": ("seconds", "long"),
-        "sessions": ("sessions", []),
-        "imported.from": ("imported", {}),
-    }
-
-
-@pytest.mark.parametrize("case", sorted(_manifests()))
-def test_a_manifest_of_another_shape(case: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_refuses_a_run_whose_manifest_is_damaged(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run, folder)
-    name, value = _manifests()[case]
     manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    manifest[name] = value
-    if value is None:
-        del manifest[name]
-    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps({**manifest, "model": {"revision": ""}}), encoding="utf-8")
     for words in (
         ["report", folder, "-o", tmp_path / "page.html"],
         ["compare", folder, run],
@@ -306,8 +282,7 @@ def test_a_manifest_of_another_shape(case: str, run: Path, tmp_path: Path, capsy
         ["words", folder],
         ["forms", "kalahi", "--run", folder, "--out", tmp_path / "forms"],
     ):
-        message = refused(capsys, *words)
-        assert "run.json is damaged" in message or "run format inf" in message, words
+        assert "run.json is damaged" in refused(capsys, *words), words
 
 
 @pytest.mark.parametrize("table", ["scores", "estimates", "floors", "items", "comparisons", "answers"])
@@ -383,16 +358,6 @@ def test_a_full_disk_while_polars_writes(monkeypatch: pytest.MonkeyPatch, capsys
 
     monkeypatch.setattr(main, "app", full)
     assert "the disk is full" in refused(capsys)
-
-
-def test_a_clock_that_steps_back(run: Path) -> None:
-    import contextlib
-    import sqlite3
-
-    with contextlib.closing(sqlite3.connect(run / "journal.sqlite")) as journal, journal:
-        journal.execute("UPDATE sessions SET ended = started - 3600")
-    assert command("doctor", run).returncode == 0
-    assert kapwa.open_run(run).complete
 
 
 def test_a_thousand_people_choose(tmp_path: Path) -> None:

@@ -106,6 +106,11 @@ def test_every_file_that_ships_is_sound_and_its_examples_hold(path: Path) -> Non
     assert (path.parent == REPLIES) == (file.rules == "")
 
 
+def test_no_language_has_two_files() -> None:
+    """Only the one with rules would be read: move the words of replies into it, and delete the other."""
+    assert {path.name for path in DATA.glob("*.yaml")}.isdisjoint(path.name for path in REPLIES.glob("*.yaml"))
+
+
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_language_has_examples_and_they_name_no_other_quantity(path: Path) -> None:
     examples = read_file(path).examples
@@ -140,6 +145,7 @@ FAULTS = {
     "no number": ("    1: wintermonth", "    one: wintermonth", "is not a whole number", "  months:"),
     "a word of two numbers": ("        2: two", "        2: two, one", "stands at 1 and at 2", "  numbers:"),
     "a rule of numbers": ("        {tens}-{units}", "        {tens}-", "is not like", "  numbers:"),
+    "a sum without its number": ("        {tens}-{units}", "        {tens}-{units} = +", "is not like", "  numbers:"),
     "a letter of two signs": ("    s: ſ ß", "    s: ſ ss", "'ss' is more than one sign", "  letters:"),
     "a pair without its sign": ("    ph = f", "    ph: f", "has no '='", "  strings: |"),
     "a piece that is none": ("i {cannot} help", "i {can} help", "no piece is named 'can'", "replies:"),
@@ -152,6 +158,11 @@ FAULTS = {
     "a group": ("    answer\n", "    (answer)\n", "would be counted", "    (answer)"),
     "a named group": ("    more than {n}", "    more (?P<n>{n})+", "would be counted", "    more (?P<n>{n})+"),
     "an empty alternative": ("    not\n", "    never|\n    not\n", "matches an empty text", "    never|"),
+    "a name in a time": ("half past {h} = 30", "half past {q} = 30", "holds {q}, which", "    half past {q} = 30"),
+    "a name in a denial": ("    not\n", "    not {n}\n", "holds {n}, which", "    not {n}"),
+    "a piece in a piece": ("    can't\n", "    {cant}\n", "holds {cant}, which", "    {cant}"),
+    "a bound without its number": ("    more than {n}", "    more than", "where the number stands", "    more than"),
+    "a script": ("function_words: the of", "scripts: Han, Hanggul", "'Hanggul' is no name", "scripts: Han, Hanggul"),
     "a word twice": ("  morning: am, early", "  morning: am, am", "'am' appears twice", "  morning: am, am"),
     "a function word twice": ("function_words: the of", "function_words: of of", "twice", "function_words: of of"),
     "another name of a tag": ("tag: zz", "tag: tl", "'tl' is 'fil' in Kapwa", "tag: tl"),
@@ -238,8 +249,9 @@ def test_words_with_a_semicolon_are_folded_alone() -> None:
 def test_what_is_read_for_judging_fails_without_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"zz.yaml, row 2: is not valid YAML"):
         read_file(written(tmp_path, "tag: zz\nname: [}"))
-    with pytest.raises(DataError, match=r"column 'denials.befor'"):
+    with pytest.raises(DataError, match=r"column 'denials.befor'") as error:
         read_file(written(tmp_path, SOUND.replace("before", "befor")))
+    assert str(error.value.hint).endswith(f"kapwa languages check {tmp_path / 'zz.yaml'}")
     with pytest.raises(DataError, match=r": must be lines"):
         read_file(written(tmp_path, "a text"))
 
@@ -280,8 +292,31 @@ def test_the_verbs_list_show_and_check(tmp_path: Path) -> None:
     done = run(app, ["languages", "check", str(sound), "--json"])
     assert done.exit_code == 2
     assert json.loads(done.stdout)["problems"][0]["column"] == "examples.time"
-    with pytest.raises(UsageError, match="has no file of the language 'qaa'"):
-        file_of("qaa")
+    done = run(app, ["languages", "shwo", "ko"])
+    assert (done.exit_code, "Did you mean 'show'?" in " ".join(done.output.split())) == (2, True)
+
+
+@pytest.mark.parametrize("word", ["czech", "shw", "Chechen"])
+def test_what_may_be_a_language_is_taken_for_no_misspelt_verb(word: str) -> None:
+    done = CliRunner().invoke(app, ["languages", word])
+    assert "no command" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("tag", "hint"),
+    [
+        ("yue-HK", "Cantonese is read by the file of Chinese: 'kapwa languages show zh'"),
+        ("arz", "Egyptian Arabic is read by the file of Arabic: 'kapwa languages show ar'"),
+        ("ceb", "Cebuano is read by what Unicode and libraries know: 'kapwa languages ceb'"),
+        ("qaa", "Known: am, ar"),
+        ("Cebuano", "Did you mean 'ceb'?"),
+    ],
+)
+def test_a_language_without_a_file_says_what_it_is_read_by(tag: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=f"has no file of the language '{tag}'") as error:
+        file_of(tag)
+    assert hint in str(error.value)
+    assert ("docs/how-to/add-a-language.md" in str(error.value)) == ("is read by" in hint)
 
 
 def test_an_example_is_tried_by_the_rules_of_its_language() -> None:

@@ -168,7 +168,7 @@ def test_a_lone_surrogate_fails_its_item_only(stub, connect):
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 FAULTS = dict.fromkeys(("429", "500", "reset", "timeout", "garbage"), 0.1)
-N = 20_000
+N = 5_000
 
 
 def counts(url: str) -> dict:

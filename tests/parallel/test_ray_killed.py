@@ -21,7 +21,9 @@ pytest.importorskip("ray")
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "analysis"), str(TESTS / "models_served")]
 import corpus_samples as texts  # noqa: E402
-from served_tools import stub  # noqa: E402, F401 - a fixture
+from served_tools import StubProcess, stub  # noqa: E402, F401 - the last is a fixture
+
+import warm  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes there")]
 RAY = ("--engine", "ray", "--address", "local")
@@ -50,10 +52,12 @@ def started(folder: Path, ray_folder: str, url: str, *words: str) -> subprocess.
     )
 
 
-def finished(process: subprocess.Popen[str]) -> Any:
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    return json.loads(out)
+def finished(folder: Path, url: str, *words: str) -> Any:
+    """What a command says that is left alone, and is not for Ray."""
+    folder.mkdir(exist_ok=True)
+    done = warm.kapwa(*words, cwd=folder, OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def wait_until(true: Callable[[], object], process: subprocess.Popen[str] | None = None) -> None:
@@ -114,6 +118,16 @@ JUDGED = ("run", "blend/saq", "--limit", "10", "--model", "openai:stub", "--conc
 JUDGED = (*JUDGED, "--matcher", "judge", "--judge", "openai:other", "--out", "runs")
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The tables of the judged run where nothing is killed."""
+    folder, server = tmp_path_factory.mktemp("judged"), StubProcess({})
+    try:
+        return tables(folder / finished(folder, server.url, *JUDGED)["path"])
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize(
     ("whom", "at", "by"),
     [
@@ -128,6 +142,7 @@ def test_a_judged_run_on_ray_outlives_a_kill(
     tmp_path: Path,
     ray_folder: str,
     stub: Any,  # noqa: F811
+    judged: dict[str, bytes],
     whom: str,
     at: str,
     by: signal.Signals,
@@ -138,18 +153,16 @@ def test_a_judged_run_on_ray_outlives_a_kill(
     def asked(model: str = at) -> int:
         return sum(one["asked"]["model"] == model for one in server.arrivals())
 
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "killed").mkdir()
-    whole = finished(started(tmp_path / "whole", ray_folder, server.url, *JUDGED))
-    before, folder = asked(), tmp_path / "killed"
-    process = started(folder, ray_folder, server.url, *JUDGED, *RAY)
-    wait_until(lambda: asked() >= before + 6, process)
+    process = started(tmp_path, ray_folder, server.url, *JUDGED, *RAY)
+    wait_until(lambda: asked() >= 6, process)
     if whom == "driver":  # a busy machine may take long to hand over the first answers
-        wait_until(lambda: all(stores(folder)) if at == "other" else stores(folder)[0], process)
+        wait_until(lambda: all(stores(tmp_path)) if at == "other" else stores(tmp_path)[0], process)
     if whom == "replica":
         wait_until(lambda: replicas(process.pid), process)
         os.kill(replicas(process.pid)[0], by)
-        made = finished(process)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        made = json.loads(out)
     else:
         there = replicas(process.pid)
         os.kill(process.pid, by)
@@ -158,43 +171,49 @@ def test_a_judged_run_on_ray_outlives_a_kill(
         assert "Traceback" not in said
         wait_until(lambda: not processes(ray_folder))  # what Ray started ends with who started it
         wait_until(lambda: not any(_command(pid) for pid in there))  # and asks until it has noticed
-        kept, judged = stores(folder)
+        kept, kept_verdicts = stores(tmp_path)
         assert kept
-        assert bool(judged) == (at == "other")
+        assert bool(kept_verdicts) == (at == "other")
         before = len(server.arrivals())
-        made = finished(started(folder, ray_folder, server.url, *JUDGED))
-        answers, verdicts = stores(folder)
+        made = finished(tmp_path, server.url, *JUDGED)
+        answers, verdicts = stores(tmp_path)
         assert kept <= answers
-        assert judged <= verdicts
-        assert len(server.arrivals()) - before == len(answers - kept) + len(verdicts - judged), "asked twice"
+        assert kept_verdicts <= verdicts
+        assert len(server.arrivals()) - before == len(answers - kept) + len(verdicts - kept_verdicts), "asked twice"
     assert made["manifest"]["status"] == "complete"
-    assert tables(folder / made["path"]) == tables(tmp_path / "whole" / whole["path"])
+    assert tables(tmp_path / made["path"]) == judged
 
 
 def parts(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "analyses" / "parts").glob("*/*.npz")}
 
 
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_an_analysis_on_ray_outlives_its_driver(tmp_path: Path, ray_folder: str, by: signal.Signals) -> None:
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[str, ...], Path, Path]:
+    """A command, the folder where nothing is killed, and its analysis there."""
+    folder = tmp_path_factory.mktemp("analysed")
     many = [texts.rows(seed=k, samples=60).with_columns(pl.col("concept") + f" {k}") for k in range(8)]
-    words = ("analyze", "eecc", str(texts.write(tmp_path / "answers.parquet", pl.concat(many))), "--permutations", "99")
-    words = (*words, "--json")
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "killed").mkdir()
-    folder = tmp_path / "killed"
-    process = started(folder, ray_folder, "", *words, *RAY)
-    wait_until(lambda: len(parts(folder)) >= 3, process)
+    answers = texts.write(folder / "answers.parquet", pl.concat(many))
+    words = ("analyze", "eecc", str(answers), "--permutations", "99", "--json")
+    return words, folder, folder / finished(folder, "", *words, "--workers", "1")["path"]
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_analysis_on_ray_outlives_its_driver(
+    tmp_path: Path, ray_folder: str, analysed: tuple[tuple[str, ...], Path, Path], by: signal.Signals
+) -> None:
+    words, whole_folder, whole = analysed
+    process = started(tmp_path, ray_folder, "", *words, *RAY)
+    wait_until(lambda: len(parts(tmp_path)) >= 3, process)
     os.kill(process.pid, by)
     said = process.communicate(timeout=PATIENCE)[1]
-    kept = parts(folder)
+    kept = parts(tmp_path)
     assert process.returncode == (130 if by == signal.SIGINT else -by), said
     assert "Traceback" not in said
     assert 3 <= len(kept) < 40
     wait_until(lambda: not processes(ray_folder))
-    made = finished(started(folder, ray_folder, "", *words, "--workers", "1"))
-    whole = finished(started(tmp_path / "whole", ray_folder, "", *words, "--workers", "1"))
+    made = finished(tmp_path, "", *words, "--workers", "1")
     assert made["manifest"]["parts"] == {"kept": len(kept), "computed": 40 - len(kept)}
-    assert kept.items() <= parts(folder).items()
-    assert parts(folder) == parts(tmp_path / "whole")
-    assert tables(folder / made["path"]) == tables(tmp_path / "whole" / whole["path"])
+    assert kept.items() <= parts(tmp_path).items()
+    assert parts(tmp_path) == parts(whole_folder)
+    assert tables(tmp_path / made["path"]) == tables(whole)

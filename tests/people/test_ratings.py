@@ -199,8 +199,6 @@ def test_an_answer_is_read_or_refused_never_guessed(cell: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"is empty"),
-        (HEADER + "\n", r"holds no rows"),
         ("item_id,rater,text\n1,ana,yes\n", r"no column is a criterion of any suite.\n.*blend, eecc, kalahi"),
         ("item_id,rater,Fac\n1,ana,yes\n", r"row 1: column 'Gra' \(Grammaticality\) is missing.*\n.*grammatical"),
         (HEADER.replace("rater,", "") + f"\n1,m,{ALL_YES}\n", r"column 'form_id' or 'rater' is missing"),
@@ -216,7 +214,6 @@ def test_an_answer_is_read_or_refused_never_guessed(cell: str) -> None:
             r"row 3, column 'rater': ana judges '1 \| m' a second time .*row 2",
         ),
         (HEADER + "\n1,m,ana,,,,,,,\n", r"no judgement is filled in"),
-        (HEADER + "\n1,m,ana,yes\n", r"row 2: has 4 cells"),
     ],
 )
 def test_bad_tables_are_refused_with_their_place(tmp_path: Path, text: str, message: str) -> None:

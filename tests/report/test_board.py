@@ -15,6 +15,7 @@ from report_fixtures import MadeRun, choice_run, make_run, wide_run
 from kapwa.report.board import board_table, ranks, verdict_sentence
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.page import build_report
+from kapwa.report.render import latex_table, markdown_table
 from kapwa.report.view import TaskView, arrange
 
 
@@ -85,6 +86,21 @@ def test_every_number_of_the_board_is_that_of_its_csv() -> None:
                 if line["rank_low"]:
                     ends = dict.fromkeys((line["rank_low"], line["rank_high"]))
                     assert cell.small.endswith(f"rank {'–'.join(ends)}")
+
+
+def test_the_board_goes_into_a_paper() -> None:
+    runs = [make_run("a_b|c", cultures=("Filipino",), skill=0.8), make_run("50% {x}", cultures=("Filipino",))]
+    table = board_table(arrange(runs), [run_pairs(arrange(runs)[0])])  # type: ignore[arg-type]
+    lines = markdown_table(table).splitlines()
+    assert lines[0] == "**The board**"
+    assert lines[2:4] == ["| System | MC1 (kalahi/mc) |", "| :-- | --: |"]
+    assert lines[4].startswith("| a_b\\|c | ")
+    assert lines[4].count(" | ") == 1
+    text = latex_table(table)
+    assert r"a\_b|c & " in text
+    assert r"50\% \{x\} & " in text
+    assert text.count(r" \\") == 1 + len(table.rows)
+    assert "−" not in text
 
 
 def test_one_run_of_one_task_needs_no_board_and_shows_its_scores() -> None:

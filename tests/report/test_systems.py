@@ -6,8 +6,6 @@ import hashlib
 import io
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +17,7 @@ import polars as pl
 import pytest
 
 import kapwa
+import warm
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Capability, ContinuationScore, Request, Response
@@ -201,8 +200,7 @@ def test_two_backends_are_two_systems_until_the_user_says_they_are_one(unnamed: 
 def test_folders_name_runs_as_well(unnamed: dict[tuple[str, str], Run], tmp_path: Path) -> None:
     same = {"plain": [str(run.path) for (_, name), run in unnamed.items() if name == "plain"]}
     words = ["--same", f"plain={','.join(same['plain'])}"]
-    command = [sys.executable, "-m", "kapwa", "report", *(str(run.path) for run in unnamed.values()), *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = warm.kapwa("report", *(str(run.path) for run in unnamed.values()), *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = page_rows((tmp_path / "report.html").read_text(encoding="utf-8"), "Every model on")
     assert rows["plain"][0].startswith(f"{100 * estimated(unnamed['kalahi/mc', 'plain'], 'mc1')['value']:.1f}%")
@@ -318,8 +316,7 @@ def test_folders_of_one_name_are_neither_guessed_nor_overwritten(tmp_path: Path)
     with pytest.raises(UsageError, match=r"is .*run and .*run"):
         systems_of(runs, {"x": ["run"]})
     assert [system.name for system in systems_of(runs, {"x": [runs[1].path]})] == ["dice", "x"]
-    command = [sys.executable, "-m", "kapwa", "report", *(str(run.path) for run in runs), "--csv", "tables"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = warm.kapwa("report", *(str(run.path) for run in runs), "--csv", "tables", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     shown = " ".join(done.stderr.split())
     assert str(runs[0].path) in shown

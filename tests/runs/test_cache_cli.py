@@ -1,7 +1,6 @@
 """``kapwa run --cache`` and ``kapwa cache`` as a user meets them."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,18 +14,6 @@ from test_cache import filled
 from kapwa.runs.cache import contents, open_cache
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Run:
-    """Run ``kapwa`` with arguments in an empty folder."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "140"}
-        command = [str(Path(sys.executable).with_name("kapwa")), *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-    return run
 
 
 def test_a_local_model_asked_twice_answers_once(cli: Run, tmp_path: Path, needs_torch: None) -> None:

@@ -8,11 +8,13 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import kapwa as kapwa_package
+import warm
 
 ANSWERS = 96 * 24
 TEXT = "Tatawag ako mamaya. " * 20
@@ -35,11 +37,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kapwa(work: Path) -> Kapwa:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "kapwa.cli.main", *arguments]
-        return subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-
-    return run
+    return partial(warm.kapwa, cwd=work)
 
 
 def evaluate(out: Path) -> tuple[str, ...]:
@@ -172,8 +170,7 @@ def pages_of(journal: Path, kind: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def finished(work: Path) -> Path:
-    command = [sys.executable, "-m", "kapwa.cli.main", *evaluate(work / "finished")]
-    subprocess.run(command, cwd=work, check=True, capture_output=True)
+    assert warm.kapwa(*evaluate(work / "finished"), cwd=work).returncode == 0
     return the_run(work / "finished")
 
 

@@ -1,9 +1,7 @@
 """A dry run: what would be asked, by how many requests and tokens, at what price; and runs told on the command line."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from tiny_suite import TinyModel, TinyTask
 
 import kapwa
+import warm
 from kapwa.errors import ModelError
 from kapwa.models.base import ModelOptions
 from kapwa.runs.preview import MEASURED, count_tokens, preview
@@ -21,9 +20,7 @@ FILIPINO = ("--data", "sample:filipino")
 
 
 def cli(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("kapwa")), *arguments]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = warm.kapwa(*arguments, cwd=folder)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done

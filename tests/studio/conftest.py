@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
+from studio_kept import Cast, empty_the_server
+from studio_people import Someone
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 
@@ -69,11 +70,10 @@ def acts_are_logged(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture
 def studio(empty_database: Path, tmp_path: Path, acts_are_logged: None) -> Iterator[Path]:
     """A database of the test's own; returns its file."""
-    from django.core.management import call_command
     from django.db import connection
 
     if POSTGRESQL:
-        call_command("flush", interactive=False, verbosity=0)
+        empty_the_server()
         yield tmp_path
         return
     own = tmp_path / "studio.sqlite"
@@ -93,16 +93,22 @@ def project(studio: Path) -> Any:
     return commands.new_project("baryo", title="Baryo", culture="Filipino", language="fil", languages=["ar"])
 
 
+@pytest.fixture(scope="session")
+def situation_cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
+    return Cast(
+        tmp_path_factory.mktemp("people") / "studio.sqlite",
+        ana=("Ana", "coordinator"),
+        berto=("Berto", "writer", "reviewer"),
+        carla=("Carla", "writer", "reviewer"),
+        dina=("Dina", "scribe"),
+        edo=("Edo", "reviewer"),
+    )
+
+
 @pytest.fixture
-def people(project: Any) -> dict[str, Someone]:
+def people(project: Any, situation_cast: Cast) -> dict[str, Someone]:
     """A coordinator, two writers, a scribe and a reviewer."""
-    return {
-        "ana": enter(project, "Ana", "coordinator"),
-        "berto": enter(project, "Berto", "writer", "reviewer"),
-        "carla": enter(project, "Carla", "writer", "reviewer"),
-        "dina": enter(project, "Dina", "scribe"),
-        "edo": enter(project, "Edo", "reviewer"),
-    }
+    return situation_cast.come(project)
 
 
 @pytest.fixture
@@ -127,13 +133,19 @@ def everyday(studio: Path) -> Any:
     return commands.new_project("araw", form="blend", culture="Seoul and Cairo", language="ko", languages=["ar"])
 
 
+@pytest.fixture(scope="session")
+def question_cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
+    return Cast(
+        tmp_path_factory.mktemp("askers") / "studio.sqlite",
+        ana=("Ana", "coordinator"),
+        minji=("민지", "writer", "translator"),
+        huda=("هدى", "translator"),
+        jun=("준", "translator"),
+        omar=("عمر", "answerer"),
+    )
+
+
 @pytest.fixture
-def askers(everyday: Any) -> dict[str, Someone]:
+def askers(everyday: Any, question_cast: Cast) -> dict[str, Someone]:
     """A coordinator, a writer who translates, two translators, and somebody who answers."""
-    return {
-        "ana": enter(everyday, "Ana", "coordinator"),
-        "minji": enter(everyday, "민지", "writer", "translator"),
-        "huda": enter(everyday, "هدى", "translator"),
-        "jun": enter(everyday, "준", "translator"),
-        "omar": enter(everyday, "عمر", "answerer"),
-    }
+    return question_cast.come(everyday)

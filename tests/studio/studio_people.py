@@ -1,5 +1,6 @@
 """People with browsers of their own, and what they write."""
 
+import copy
 import re
 from typing import Any
 
@@ -40,6 +41,13 @@ class Someone:
         found = re.search(r'class="code shown">([\d-]+)<', shown)
         self.code = found[1] if found else ""
         return self
+
+    def again(self) -> "Someone":
+        """The same person's browser as it is now."""
+        other = Someone(self.project)
+        other.code = self.code
+        other.client.cookies = copy.deepcopy(self.client.cookies)
+        return other
 
     def agree(self) -> "Someone":
         version = re.search(r'name="version" value="(\d+)"', self.get("consent/"))

@@ -217,7 +217,7 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
         for person in people:
             own = {thing for thing, authors in slow.items() if person.author in authors}
             found = answering._done(person)
-            assert (found.counts, found.own) == ({thing: len(authors) for thing, authors in slow.items()}, own)
+            assert (found.counts, found.finished) == ({thing: len(authors) for thing, authors in slow.items()}, own)
 
     questions, people = [ask(blend, "아침에?"), ask(blend, "점심에?")], answerers(blend, 4)
     agrees()
@@ -239,7 +239,7 @@ def test_how_many_answered_is_kept_and_always_as_if_counted_anew(blend: Any) -> 
     body = {"language": "ko", "seen": [[1, 1]], "now": [questions[0].revision] * 2}
     with transaction.atomic():
         confirmed = record(blend, "answers.confirmed", body, actor="d", subject=questions[0].id)
-    assert answering._done(people[3]).own == {f"{one.id}:ko" for one in questions}
+    assert answering._done(people[3]).finished == {f"{one.id}:ko" for one in questions}
     agrees()
     with transaction.atomic():
         undone = {"language": "ko", "decision": str(confirmed.uuid)}

@@ -73,7 +73,7 @@ def write(who: Browser, fields: dict[str, str], path: str = "/p/bayan/situations
     # What htmx shows beside, before anything is saved.
     page.locator("#told section[aria-label=full]").get_by_text(fields["context"]).wait_for()
     who.press("Save")
-    who.look(f"situation-{fields['language']}")
+    who.look_once(f"situation-{fields['language']}")
     heading = re.search(r"Situation (\d+)", page.locator("h1").inner_text())
     assert heading
     return int(heading[1])
@@ -200,7 +200,7 @@ def change(who: Browser, number: int, instruction: str) -> None:
     who.page.goto(f"{who.address}/p/bayan/situations/{number}/edit/")
     who.page.locator("#instruction").fill(instruction)
     who.page.get_by_label("Reword").check()
-    who.look("desk-with-reasons")
+    who.look_once("desk-with-reasons")
     who.press("Save")
 
 

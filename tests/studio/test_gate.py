@@ -1,8 +1,6 @@
 """Small files that would stall everybody, and a studio whose database is lost or damaged."""
 
 import io
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from studio_people import Someone, enter
 
+import warm
 from kapwa.errors import UsageError
 
 
@@ -130,8 +129,7 @@ def test_addresses_that_are_none_are_refused(project: Any, tmp_path: Path) -> No
 
 def test_check_refuses_a_lost_an_empty_and_a_damaged_database(tmp_path: Path) -> None:
     def kapwa(*arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "kapwa", "studio", *arguments, "--home", "home"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = warm.kapwa("studio", *arguments, "--home", "home", cwd=tmp_path)
         assert "Traceback" not in done.stderr
         return done.returncode, " ".join(done.stderr.split())
 

@@ -2,11 +2,9 @@
 
 import csv
 import io
-import os
 import signal
 import sqlite3
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ import openpyxl
 import pytest
 from studio_answers import answer, ask, member_of
 from studio_people import Someone, a_situation, accepted, enter
+
+import warm
 
 
 def test_a_clock_that_steps_back_a_day_loses_and_reorders_nothing(
@@ -139,8 +139,8 @@ def test_an_upgrade_that_is_killed_midway_goes_on_and_a_copy_made_before_it_come
     file = home / "studio.sqlite"
 
     def studio(doing: str, steps: int = 0) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", _LATER, str(home), doing, str(steps)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+        command = [str(warm.programs() / "python"), "-c", _LATER, str(home), doing, str(steps)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def put_back(content: bytes) -> None:
         for path in home.glob("studio.sqlite*"):

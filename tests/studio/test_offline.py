@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,9 +13,8 @@ from studio_answers import ask, merged, revise
 from studio_people import Someone, enter, speak
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+from studio_browser import CHROMIUM, api, violations
+
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 DESKTOP, PHONE = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
@@ -129,8 +127,7 @@ def look(page: Any, label: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, size in (("wide", DESKTOP), ("phone", PHONE)):
         page.set_viewport_size(size)
-        found = axe.Axe().run(page).response["violations"]
-        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], label
+        assert violations(page, colours=name == "wide") == [], label
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, label
         page.screenshot(path=folder / f"{label}-{name}.png", full_page=True)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import warm
+
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 pytest.importorskip("psycopg", reason="the extra 'studio' is not installed")
 HERE = Path(__file__).parent
@@ -98,9 +100,8 @@ def test_check_refuses_a_lost_and_an_empty_database_and_reports_a_damaged_one(se
     connect, data = ("-h", place, "-U", "kapwa"), f"{place}/data"
 
     def kapwa(database: str, *arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "kapwa", "studio", *arguments, "--home", "home"]
-        environment = {**os.environ, "KAPWA_STUDIO_DATABASE": server.replace("/studio?", f"/{database}?")}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        url = server.replace("/studio?", f"/{database}?")
+        done = warm.kapwa("studio", *arguments, "--home", "home", cwd=tmp_path, KAPWA_STUDIO_DATABASE=url)
         assert "Traceback" not in done.stderr
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 

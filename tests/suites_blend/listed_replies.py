@@ -1,36 +1,20 @@
 """Replies that list many answers, joined as each language joins them: planted from the released annotations."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.questions import Question, is_valid_code
 
-# "And" and "or" between words; those that are written on the word before or after, "~" for the word.
-BETWEEN = {
-    "am": ("እና", "ወይም"),
-    "ar": ("و", "أو", "وأيضا", "ثم"),
-    "as": ("আৰু", "বা", "নাইবা", "লগতে"),
-    "az": ("və", "və ya", "ya da", "yaxud", "həm də"),
-    "el": ("και", "ή", "είτε", "καθώς και"),
-    "en": ("and", "or", "and also", "plus", "&", "as well as"),
-    "es": ("y", "o", "o bien", "además de", "también"),
-    "fa": ("و", "یا", "و یا", "همچنین"),
-    "ha": ("da", "ko", "kuma", "tare da", "sai"),
-    "id": ("dan", "atau", "serta", "ataupun", "dan juga"),
-    "ko": ("그리고", "또는", "혹은", "및", "아니면"),
-    "su": ("jeung", "sareng", "atawa", "sarta", "jeung ogé"),
-    "zh": (),
-}
-GLUED = {
-    "ar": ("{0} و{1}",),
-    "am": ("{0}ና {1}", "{0}፣ {1}ም"),
-    "fa": ("{0} و {1}",),
-    "ko": ("{0}와 {1}", "{0}과 {1}", "{0}하고 {1}", "{0}랑 {1}", "{0}이랑 {1}", "{0}이나 {1}", "{0}나 {1}"),
-    "zh": ("{0}和{1}", "{0}或{1}", "{0}与{1}", "{0}、{1}", "{0}跟{1}", "{0}或者{1}"),
-}
-COMMAS = {"ar": "، ", "fa": "، ", "zh": "、", "am": "፣ "}
+# By language: "and" and "or" between words, forms that are written on the word before or after, and the words of prose.
+WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+BETWEEN, GLUED, COMMAS, AND = (WORDS[name] for name in ("between", "glued", "commas", "and"))
+# Long answers, and short ones with signs in them: one answer, or at most three.
+SINGLE: list[tuple[str, str]] = [(language, text) for language, text in WORDS["single"]]
 # How members stand without a word between them.
 PLAIN = {
     "comma": ", ",
@@ -97,51 +81,6 @@ def joined(members: Sequence[str], language: str, random: Random, *, known: bool
 
 
 ROMAN = ["i", "ii", "iii", "iv", "v", "vi"]
-AND = {
-    "am": "እና",
-    "ar": "و",
-    "as": "আৰু",
-    "az": "və",
-    "el": "και",
-    "en": "and",
-    "es": "y",
-    "fa": "و",
-    "ha": "da",
-    "id": "dan",
-    "ko": "그리고",
-    "su": "jeung",
-    "zh": "和",
-}
-FIRST = {
-    "en": ("First", "then", "finally"),
-    "ko": ("첫째", "둘째로", "마지막으로"),
-    "zh": ("首先", "其次", "最后"),
-    "es": ("Primero", "luego", "por último"),
-    "id": ("Pertama", "lalu", "terakhir"),
-    "su": ("Kahiji", "terus", "pamungkas"),
-    "ar": ("أولا", "ثم", "وأخيرا"),
-    "fa": ("اول", "سپس", "در آخر"),
-    "am": ("መጀመሪያ", "ከዚያ", "በመጨረሻ"),
-    "as": ("প্ৰথমে", "তাৰপিছত", "শেষত"),
-    "az": ("Əvvəlcə", "sonra", "nəhayət"),
-    "el": ("Πρώτα", "μετά", "τέλος"),
-    "ha": ("Na farko", "sannan", "daga ƙarshe"),
-}
-FRAME = {
-    "en": "People there mention {}.",
-    "ko": "사람들은 {} 등을 말합니다.",
-    "zh": "人们会说{}等。",
-    "es": "La gente menciona {}.",
-    "id": "Orang menyebut {}.",
-    "su": "Jalma nyebut {}.",
-    "ar": "يذكر الناس {}.",
-    "fa": "مردم {} را می‌گویند.",
-    "am": "ሰዎች {} ይላሉ።",
-    "as": "মানুহে {} কয়।",
-    "az": "İnsanlar {} deyirlər.",
-    "el": "Ο κόσμος λέει {}.",
-    "ha": "Mutane suna cewa {}.",
-}
 
 
 def joined_otherwise(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
@@ -149,10 +88,10 @@ def joined_otherwise(members: Sequence[str], language: str, random: Random, *, k
     del known
     comma = COMMAS.get(language, ", ")
     a = AND[language]
-    f = FIRST[language]
+    f = WORDS["first"][language]
     ways = {
-        "framed": lambda: FRAME[language].format(comma.join(members[:-1]) + f" {a} {members[-1]}"),
-        "framed and": lambda: FRAME[language].format(f" {a} ".join(members)),
+        "framed": lambda: WORDS["frame"][language].format(comma.join(members[:-1]) + f" {a} {members[-1]}"),
+        "framed and": lambda: WORDS["frame"][language].format(f" {a} ".join(members)),
         "first then": lambda: (
             f"{f[0]} {members[0]}" + "".join(f", {f[1]} {m}" for m in members[1:-1]) + f", {f[2]} {members[-1]}."
         ),
@@ -188,66 +127,24 @@ def joined_otherwise(members: Sequence[str], language: str, random: Random, *, k
     return way, ways[way]()
 
 
-# "Also", "besides", "some ... others" and ordinals, as lists in prose have them.
-ALSO = {
-    "en": ("also", "besides", "as well as"),
-    "ko": ("또", "그 외에도", "뿐만 아니라"),
-    "zh": ("也有", "另外", "此外还有"),
-    "es": ("también", "además", "incluso"),
-    "id": ("juga", "selain itu", "bahkan"),
-    "su": ("ogé", "salian ti éta", "malah"),
-    "ar": ("أيضا", "بالإضافة إلى", "وكذلك"),
-    "fa": ("همچنین", "به علاوه", "و نیز"),
-    "am": ("በተጨማሪም", "እንዲሁም", "ደግሞ"),
-    "as": ("লগতে", "তদুপৰি", "আকৌ"),
-    "az": ("həmçinin", "bundan başqa", "hətta"),
-    "el": ("επίσης", "ακόμη", "καθώς και"),
-    "ha": ("haka kuma", "da kuma", "bugu da ƙari"),
-}
-ORDINALS = {
-    "en": ("first", "second", "third", "fourth", "fifth", "sixth"),
-    "ko": ("첫째", "둘째", "셋째", "넷째", "다섯째", "여섯째"),
-    "zh": ("第一", "第二", "第三", "第四", "第五", "第六"),
-    "es": ("primero", "segundo", "tercero", "cuarto", "quinto", "sexto"),
-    "id": ("pertama", "kedua", "ketiga", "keempat", "kelima", "keenam"),
-    "su": ("kahiji", "kadua", "katilu", "kaopat", "kalima", "kagenep"),
-    "ar": ("أولا", "ثانيا", "ثالثا", "رابعا", "خامسا", "سادسا"),
-    "fa": ("اول", "دوم", "سوم", "چهارم", "پنجم", "ششم"),
-    "am": ("አንደኛ", "ሁለተኛ", "ሦስተኛ", "አራተኛ", "አምስተኛ", "ስድስተኛ"),
-    "as": ("প্ৰথম", "দ্বিতীয়", "তৃতীয়", "চতুৰ্থ", "পঞ্চম", "ষষ্ঠ"),
-    "az": ("birinci", "ikinci", "üçüncü", "dördüncü", "beşinci", "altıncı"),
-    "el": ("πρώτον", "δεύτερον", "τρίτον", "τέταρτον", "πέμπτον", "έκτον"),
-    "ha": ("na farko", "na biyu", "na uku", "na huɗu", "na biyar", "na shida"),
-}
-NATIVE_DIGITS = {"ar": "٠١٢٣٤٥٦٧٨٩", "fa": "۰۱۲۳۴۵۶۷۸۹", "as": "০১২৩৪৫৬৭৮৯"}
-NATIVE_NUMERALS = {"zh": "一二三四五六", "ko": "일이삼사오육", "am": "፩፪፫፬፭፮"}
-NATIVE_LETTERS = {
-    "ko": "가나다라마바",
-    "ar": "أبجدهو",
-    "fa": ("الف", "ب", "پ", "ت", "ث", "ج"),
-    "el": "αβγδεζ",
-    "as": "কখগঘঙচ",
-    "am": "ሀለሐመሠረ",
-    "zh": "甲乙丙丁戊己",
-}
-
-
 def joined_third(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
     """As :func:`joined`, in ways planted after the rules for the two others were whole."""
     del known
-    comma, a, also = COMMAS.get(language, ", "), AND[language], ALSO[language]
+    comma, a, also = COMMAS.get(language, ", "), AND[language], WORDS["also"][language]
     count = range(1, len(members) + 1)
-    digits = str.maketrans("0123456789", NATIVE_DIGITS.get(language, "0123456789"))
-    numerals = NATIVE_NUMERALS.get(language, "123456")
-    letters = NATIVE_LETTERS.get(language, "ABCDEF")
+    digits = str.maketrans("0123456789", WORDS["native_digits"].get(language, "0123456789"))
+    numerals = WORDS["native_numerals"].get(language, "123456")
+    letters = WORDS["native_letters"].get(language, "ABCDEF")
     last = members[-1]
     ways = {
         "also at the end": lambda: comma.join(members[:-1]) + f"{comma}{also[0]} {last}",
         "besides": lambda: f"{members[0]} {a} {members[1]}. {also[1]} " + f" {a} ".join(members[2:]) + ".",
         "and in pairs": lambda: f"{members[0]} {a} {members[1]}{comma}" + f" {a} ".join(members[2:]),
         "as well as": lambda: f" {a} ".join(members[:-1]) + f" {also[2]} {last}",
-        "ordinals": lambda: ", ".join(f"{o} {m}" for o, m in zip(ORDINALS[language], members, strict=False)),
-        "ordinal lines": lambda: "\n".join(f"{o}: {m}" for o, m in zip(ORDINALS[language], members, strict=False)),
+        "ordinals": lambda: ", ".join(f"{o} {m}" for o, m in zip(WORDS["ordinals"][language], members, strict=False)),
+        "ordinal lines": lambda: "\n".join(
+            f"{o}: {m}" for o, m in zip(WORDS["ordinals"][language], members, strict=False)
+        ),
         "native digits": lambda: " ".join(f"{n}. {m}".translate(digits) for n, m in zip(count, members, strict=True)),
         "native digit lines": lambda: "\n".join(
             f"{n}) {m}".translate(digits) for n, m in zip(count, members, strict=True)
@@ -279,7 +176,7 @@ def joined_third(members: Sequence[str], language: str, random: Random, *, known
         "number after": lambda: " ".join(f"{m} ({n})" for n, m in zip(count, members, strict=True)),
         "shares": lambda: ", ".join(f"{m} {p}%" for m, p in zip(members, (40, 25, 15, 10, 6, 4), strict=False)),
         "line and comment": lambda: "\n".join(f"{m} - ok" for m in members),
-        "one of": lambda: FRAME[language].format(comma.join(members)),
+        "one of": lambda: WORDS["frame"][language].format(comma.join(members)),
         "vertical dots": lambda: " ⋮ ".join(members),
         "full-width comma": lambda: "，".join(members),
         "full-width bar": lambda: "｜".join(members),
@@ -296,28 +193,10 @@ def joined_third(members: Sequence[str], language: str, random: Random, *, known
     return way, ways[way]()
 
 
-# How a chatty reply opens, and what it calls a thing that people have beside another.
-OPENING = {
-    "en": ("Here are some:", "and then there is", "or maybe"),
-    "ko": ("다음과 같습니다:", "그다음에는", "아니면"),
-    "zh": ("如下：", "还有", "或是"),
-    "es": ("Aquí van algunas:", "y luego", "o quizás"),
-    "id": ("Berikut beberapa:", "lalu ada", "atau mungkin"),
-    "su": ("Ieu di antarana:", "terus aya", "atawa meureun"),
-    "ar": ("إليك بعضها:", "ثم", "أو ربما"),
-    "fa": ("چند مورد:", "سپس", "یا شاید"),
-    "am": ("ጥቂቶቹ፦", "ከዚያም", "ወይም ምናልባት"),
-    "as": ("কেইটামান:", "তাৰ পিছত", "বা হয়তো"),
-    "az": ("Bir neçəsi:", "daha sonra", "və ya bəlkə"),
-    "el": ("Μερικά είναι:", "έπειτα", "ή ίσως"),
-    "ha": ("Ga wasu:", "sannan akwai", "ko watakila"),
-}
-
-
 def joined_fourth(members: Sequence[str], language: str, random: Random, *, known: bool) -> tuple[str, str]:
     """As :func:`joined`, in ways planted after the rules for the third were whole."""
     del known
-    comma, a, (opening, then, maybe) = COMMAS.get(language, ", "), AND[language], OPENING[language]
+    comma, a, (opening, then, maybe) = COMMAS.get(language, ", "), AND[language], WORDS["opening"][language]
     count = range(1, len(members) + 1)
     ways = {
         "opened": lambda: f"{opening} " + comma.join(members),
@@ -388,69 +267,3 @@ def planted(questions: Sequence[Question], country: str, count: int, join: Join 
 
 def _sole(answer: str) -> bool:
     return answer.strip() != "" and len(answer.split()) <= 3 and not set(answer) & set(",،、;/|(\n-–·.:+&→")
-
-
-# Long answers, and short ones with signs in them: one answer, or at most three.
-SINGLE = (
-    ("en", "Most people there eat a bowl of rice with beans before they leave for work"),
-    ("en", "Rock 'n' roll"),
-    ("en", "A sandwich made with bread, cheese and ham"),
-    ("en", "They go to the beach on Saturday morning and stay there until the evening"),
-    ("en", "C++ and C#"),
-    ("en", "Salt + vinegar + pepper crisps"),
-    ("en", "New Year's Eve (31 December) – fireworks at midnight"),
-    ("en", "around $5 – $10 per person"),
-    ("en", "the people of the north eat the bread of the south"),
-    ("en", "2 + 2 = 4 is taught first"),
-    ("en", "7 a.m. to 3 p.m., Monday – Friday"),
-    ("en", "first they pray, then they eat"),
-    ("en", 'It\'s a game called "Snakes & Ladders" (board game)'),
-    ("en", "Bread & butter pudding with custard"),
-    ("en", "rice... maybe"),
-    ("en", "Spider-Man: No Way Home"),
-    ("es", "Comen pan con tomate y aceite de oliva por la mañana"),
-    ("es", "El Día de los Muertos (1 y 2 de noviembre)"),
-    ("es", "primero van a misa y luego comen con la familia"),
-    ("es", "arroz con pollo y plátano frito"),
-    ("ko", "친구들과 함께 노래방에 가서 노래를 부르고 떡볶이를 먹어요"),
-    ("ko", "김치와 밥과 국을 함께 먹는 것이 일반적입니다"),
-    ("ko", "삼겹살을 상추와 마늘에 싸서 먹습니다"),
-    ("ko", "일요일에 교회에 가고 나서 외식을 합니다"),
-    ("zh", "和家人一起吃年夜饭，然后看春节联欢晚会"),
-    ("zh", "人们通常在公园里跳广场舞或者打太极拳"),
-    ("zh", "先去庙里烧香，然后回家吃饭"),
-    ("ar", "يذهب الناس إلى المسجد لصلاة الجمعة ثم يتناولون الغداء مع العائلة"),
-    ("ar", "الكسكس باللحم والخضار"),
-    ("ar", "يشربون الشاي والحليب في الصباح"),
-    ("fa", "مردم معمولا نان و پنیر و چای برای صبحانه می‌خورند"),
-    ("fa", "بعد از کار به خانه می‌روند و با خانواده شام می‌خورند"),
-    ("am", "ሰዎች ብዙውን ጊዜ ጠዋት እንጀራ በወጥ ይበላሉ"),
-    ("am", "ከቤተሰብ ጋር ቡና ይጠጣሉ ከዚያም ወደ ቤተክርስቲያን ይሄዳሉ"),
-    ("as", "মানুহে ৰাতিপুৱা চাহ আৰু ৰুটি খায়"),
-    ("az", "İşdən sonra ailəsi ilə birlikdə evdə şam yeməyi yeyir"),
-    ("az", "məktəbdən sonra futbol oynayırlar"),
-    ("el", "Πηγαίνουν στην εκκλησία και μετά τρώνε με την οικογένεια"),
-    ("el", "ψωμί με τυρί, ελιές και ντομάτα"),
-    ("ha", "Mutane suna cin tuwo da miyar kuka da safe"),
-    ("ha", "bayan sallah sai a ci abinci tare da iyali"),
-    ("id", "Setelah pulang kerja lalu makan malam bersama keluarga di rumah"),
-    ("id", "nasi goreng dengan telur dan kerupuk"),
-    ("su", "Sabada solat terus dahar jeung kulawarga di imah"),
-    ("su", "sangu jeung lauk asin sareng sambel"),
-    ("en", "They take the bus, then the train, then walk"),
-    ("en", "1. Rice is what most families eat at dinner"),
-    ("en", "B. Rice"),
-    ("en", "Rice 🍚"),
-    ("en", "⭐⭐⭐⭐⭐ Rice"),
-    ("en", "Rice!!! 🎉🎉🎉"),
-    ("en", "Rice (white rice) [steamed]"),
-    ("en", "**Rice** – eaten daily – with *everything*"),
-    ("en", "KFC > McDonald's"),
-    ("en", "Tom & Jerry"),
-    ("en", "I ❤ NY T-shirts"),
-    ("en", "100 m × 4 relay"),
-    ("en", "4×100 m relay – athletics"),
-    ("en", "Monday–Friday, 9–5"),
-    ("ko", "일. 월요일"),
-    ("en", "A. C. Milan"),
-)

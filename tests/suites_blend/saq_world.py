@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapwa.records import Answer, Item, Response
-from kapwa.suites.base import DataSource, Judged, Selection
+from kapwa.suites.base import DataSource, Judged, Selection, Task
+from kapwa.suites.blend.data import BlendData
+from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, Template
 from kapwa.suites.blend.questions import Group, Question, region_of
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.blend.saq_tables import judge_saq
-from kapwa.suites.blend.saq_task import SaqTask, saq_item
+from kapwa.suites.blend.saq_task import saq_item, saq_task
 
 GRADER = Grader()
 NOBODY = {"idk": 0, "no-answer": 0, "not-applicable": 0}
@@ -71,13 +73,13 @@ def item(country: str, question_id: str, asked_in: str = "local", prompt_id: str
     return saq_item(find(country, question_id), BOOK, asked_in, prompt_id)  # type: ignore[arg-type]
 
 
-def task(items: Sequence[Item], **changes: Any) -> SaqTask:
+def task(items: Sequence[Item], *, options: SaqOptions | None = None, judge: Judge | None = None) -> Task:
     """The task over some items of the small world."""
-    source = DataSource("small world", None, "0" * 16)
-    return SaqTask(source, Selection(), tuple(items), WORLD, grader=GRADER, **changes)
+    data = BlendData(list(WORLD), BOOK, DataSource("small world", None, "0" * 16))
+    return saq_task(data, Selection(), items, options or SaqOptions(), judge=judge, grader=GRADER)
 
 
-def answers(of: SaqTask, texts: Sequence[str | None]) -> list[Answer]:
+def answers(of: Task, texts: Sequence[str | None]) -> list[Answer]:
     """Replies to a task's requests in order; None is a failed one."""
     return [
         Answer(request, Response("key", error="broken") if text is None else Response("key", text=text))

@@ -57,12 +57,12 @@ def test_no_released_text_seems_to_have_lost_letters(kalahi_data: Path, blend_da
     for entry in load_questions(blend_data).entries:
         question = entry.question
         for language, text in ((question.language, question.local), ("en", question.english)):
-            cells.append(WrittenText(entry.path, entry.row, "text", language, text, prose=True))
+            cells.append(WrittenText(*entry.origin, "text", language, text, prose=True))
         for group in question.groups:
             for language, texts in ((question.language, group.local), ("en", group.en)):
-                cells.append(WrittenText(entry.path, entry.row, "answers", language, ";".join(texts), prose=False))
+                cells.append(WrittenText(*entry.origin, "answers", language, ";".join(texts), prose=False))
     assert len(cells) == 72586
     for situation in load_situations(kalahi_data).entries:
         texts = [situation.item.fields["prompt"], *situation.item.fields["relevant"]]
-        cells += [WrittenText(situation.path, situation.row, "text", "fil", text, prose=True) for text in texts]
+        cells += [WrittenText(*situation.origin, "text", "fil", text, prose=True) for text in texts]
     assert find_lost_letters(cell for cell in cells if cell.text.strip()) == ([], [])

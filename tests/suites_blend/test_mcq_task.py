@@ -18,7 +18,7 @@ from kapwa.suites.blend.mcq_options import (
     letter_prompt,
     text_prompt,
 )
-from kapwa.suites.blend.mcq_task import McqTask, open_mcq_task
+from kapwa.suites.blend.mcq_task import open_mcq_task
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def built(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def opened(data: Path, **options: object) -> McqTask:
+def opened(data: Path, **options: object) -> Task:
     return open_mcq_task(data, Selection(), options)
 
 
-def replies(task: McqTask, texts: Sequence[str | None]) -> list[Answer]:
+def replies(task: Task, texts: Sequence[str | None]) -> list[Answer]:
     requests = list(task.requests(task.items()))
     return [
         Answer(request, Response("k", text=text) if text is not None else Response("k", error="timed out"))
@@ -75,7 +75,7 @@ def test_it_is_a_task_and_its_items_say_who_and_what(built: Path) -> None:
 
 
 def test_the_way_of_asking_is_an_option_or_a_variant(built: Path) -> None:
-    assert open_mcq_task(built, Selection(variants=("likelihood",)), {}).how == "likelihood"
+    assert open_mcq_task(built, Selection(variants=("likelihood",)), {}).options["how"] == "likelihood"
     task = opened(built, how="likelihood")
     assert task.needs == {"score"}
     assert task.options == {"how": "likelihood"}

@@ -1,6 +1,5 @@
 """A model that judges beside the matcher."""
 
-import dataclasses
 from collections.abc import Iterable
 
 import pytest
@@ -88,7 +87,7 @@ def test_verdicts_are_read(reply: str, verdict: bool | None) -> None:
 
 
 def test_the_task_names_its_judge() -> None:
-    judged_task = dataclasses.replace(task(ITEMS), judge=Judge(Wise()))
+    judged_task = task(ITEMS, judge=Judge(Wise()))
     assert judged_task.options["judge"] == "wise@1"
     assert "judge" not in task(ITEMS).options
     assert "sem_b_judge" in judged_task.metrics

@@ -15,15 +15,13 @@ from typer.testing import CliRunner
 from kapwa.cli.main import app
 from kapwa.errors import UsageError
 from kapwa.records import Answer, Item, Params, Request, Response
-from kapwa.suites.base import Judged, Selection
+from kapwa.suites.base import Judged, Selection, Task
 from kapwa.suites.eecc import suite
-from kapwa.suites.eecc.task import HEADLINE, METRICS, EeccTask, judge
+from kapwa.suites.eecc.task import HEADLINE, METRICS, judge
 
 
-def opened(folder: Path, name: str = "eecc/qa", **options: object) -> EeccTask:
-    task = suite.open_task(name, folder, Selection(), options)
-    assert isinstance(task, EeccTask)
-    return task
+def opened(folder: Path, name: str = "eecc/qa", **options: object) -> Task:
+    return suite.open_task(name, folder, Selection(), options)
 
 
 @pytest.fixture

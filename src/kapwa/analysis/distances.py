@@ -89,16 +89,14 @@ class _Done(NamedTuple):
 
 def prepare(corpus: Corpus, surveys: Surveys, store: Path, settings: Settings) -> Prepared:
     """Name the parts of a corpus, whose folder is ``store``, and match its identities with the surveys."""
-    drawn = (
-        SAMPLED_PAIRS if settings.pairs is None and len(corpus.identities) > MOST_IDENTITIES else settings.pairs or 0
-    )
+    many = len(corpus.identities) > MOST_IDENTITIES
+    drawn = SAMPLED_PAIRS if settings.pairs is None and many else settings.pairs or 0
     same = settings.brevity, settings.backend, settings.permutations, settings.seed
     chosen = ConceptSettings(corpus.language, *same, pairs=drawn)
     depends = depends_on(chosen)
-    paths = {
-        key: part_path(store, concept.digest, {**depends, "order": concept.order})
-        for key, concept in corpus.concepts.items()
-    }
+    paths = {}
+    for key, concept in corpus.concepts.items():
+        paths[key] = part_path(store, concept.digest, {**depends, "order": concept.order})
     matched = match(surveys, corpus)
     facts = CorpusFacts(
         name=Named(corpus.label, corpus.task),
@@ -127,12 +125,12 @@ def depends_on(settings: ConceptSettings) -> dict[str, Any]:
 def compute_parts(prepared: Sequence[Prepared], show: Show, executor: Executor) -> Counted:
     """Compute every part that is not there yet."""
     # Two corpora may hold the same texts of a concept: one part serves both.
-    wanted = {path: (one, key) for one in prepared for key, path in one.paths.items()}
-    missing = {path: found for path, found in wanted.items() if not path.exists()}
+    wanted = {path: (part, key) for part in prepared for key, path in part.paths.items()}
+    missing = {path: concept for path, concept in wanted.items() if not path.exists()}
     counted = Counted(len(wanted) - len(missing), len(missing), executor.name)
     meter = Meter(show, "comparing texts", len(wanted), stage="", unit="texts")
     meter.add(counted.kept, kept=counted.kept)
-    jobs = (_Job(one.corpus.texts(key), one.settings, path) for path, (one, key) in missing.items())
+    jobs = (_Job(part.corpus.texts(key), part.settings, path) for path, (part, key) in missing.items())
     # Each process writes its own parts: a hundred of them would wait long for one that writes for all. The machines of
     # a cluster see no folder of ours: their parts come back, and are written here.
     work = _compute_and_write if executor.shares_files else _compute
@@ -192,17 +190,16 @@ def concept_part(texts: ConceptTexts, settings: ConceptSettings) -> Part:
 def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, seed: int) -> dict[str, Reals]:
     groups, g = texts.groups, len(texts.identities)
     permuted = len(groups) <= MOST_PERMUTED and int(np.bincount(groups).max()) > 1
-    found = distance.pair_distances(
-        encoded, groups, g, brevity=settings.brevity, backend=settings.backend, keep_texts=permuted
-    )
-    ours = lexical_variance(found.wed_square, found.samples)
-    theirs = lexical_variance_reference(found.wed, found.wed_square_reference)
+    how: dict[str, Any] = {"brevity": settings.brevity, "backend": settings.backend, "keep_texts": permuted}
+    pairs = distance.pair_distances(encoded, groups, g, **how)
+    ours = lexical_variance(pairs.wed_square, pairs.samples)
+    theirs = lexical_variance_reference(pairs.wed, pairs.wed_square_reference)
     upper = np.triu_indices(g, 1)
     tested = np.full(5, _NAN)
-    if found.texts_wed is not None:
-        result = permanova(found.texts_wed, groups, permutations=settings.permutations, seed=seed)
+    if pairs.texts_wed is not None:
+        result = permanova(pairs.texts_wed, groups, permutations=settings.permutations, seed=seed)
         few = min(settings.permutations, SPREAD_PERMUTATIONS)
-        spread = permdisp(found.texts_wed, groups, permutations=few, seed=seed)
+        spread = permdisp(pairs.texts_wed, groups, permutations=few, seed=seed)
         tested = np.array([result.f, result.r2, result.p, spread.f, spread.p])
     return {
         "within": ours.within,
@@ -212,9 +209,9 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
         "means": np.array([ours.within_mean, ours.across_mean, theirs.within_mean, theirs.across_mean]),
         "permanova": tested,
         "bounds": np.full(4, _NAN),
-        "wed": found.wed[upper],
-        "bleu": found.similarity[upper],
-        "bleu_reference": found.similarity_reference(texts.order)[upper],
+        "wed": pairs.wed[upper],
+        "bleu": pairs.similarity[upper],
+        "bleu_reference": pairs.similarity_reference(texts.order)[upper],
     }
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -67,7 +68,7 @@ def analyze(
     """
     named = [sources] if isinstance(sources, str | Path | Run) else sources
     places = [source.path if isinstance(source, Run) else source for source in named]
-    values, controls = ([one] if isinstance(one, str | Path) else one for one in (values, controls))
+    values, controls = ([paths] if isinstance(paths, str | Path) else paths for paths in (values, controls))
     asked = settings_of(settings)
     if engine is not None:
         _check_engine(engine)
@@ -79,12 +80,7 @@ def analyze(
         check_surveys(surveys, corpora)
         prepared = [prepare(corpus, surveys, store, asked) for corpus in corpora]
         folder = Path(path) if path is not None else Path(out) / f"eecc-{_code_of(prepared, surveys, asked)[:8]}"
-        for wanted in (folder, store):
-            try:
-                wanted.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                said = f"{wanted} cannot be made: {error.strerror or error}."
-                raise RunError(said, hint="Choose a writable folder with --out.") from error
+        _make_folders(folder, store)
         # In a container fewer processors are usable than the machine has.
         usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         executor = open_executor(engine, processes=asked.workers or usable, tasks_at_once=asked.workers)
@@ -92,27 +88,36 @@ def analyze(
             counted = compute_parts(prepared, show, executor)
             compared = datetime.now(UTC)
             tables = make_tables(prepared, show, executor)
-            ended = datetime.now(UTC)
-            facts = {
-                **_manifest(prepared, surveys, asked, counted),
-                "started": began.isoformat(timespec="seconds"),
-                "finished": ended.isoformat(timespec="seconds"),
-                "seconds": {
-                    "comparing": round((compared - began).total_seconds(), 3),
-                    "summing": round((ended - compared).total_seconds(), 3),
-                },
-            }
-            _write(folder, tables, jsonable(facts))
+            times = _times(began, compared, datetime.now(UTC))
+            _write(folder, tables, jsonable(_manifest(prepared, surveys, asked, counted) | times))
     return Analysis(folder)
+
+
+def _make_folders(*folders: Path) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"{folder} cannot be made: {error.strerror or error}."
+            raise RunError(message, hint="Choose a writable folder with --out.") from error
+
+
+def _times(began: datetime, compared: datetime, ended: datetime) -> dict[str, Any]:
+    """Return when an analysis began and ended, and how long comparing and summing up took."""
+    comparing, summing = ((end - start).total_seconds() for start, end in ((began, compared), (compared, ended)))
+    return {
+        "started": began.isoformat(timespec="seconds"),
+        "finished": ended.isoformat(timespec="seconds"),
+        "seconds": {"comparing": round(comparing, 3), "summing": round(summing, 3)},
+    }
 
 
 def _check_engine(engine: Ray) -> None:
     """Refuse what an analysis has no use for: it copies no model, and every task takes one processor."""
     if engine != Ray(engine.address, start_timeout=engine.start_timeout):
-        raise UsageError(
-            "An analysis has no model, so it has no replicas to share processors or GPUs among.",
-            hint="Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time.",
-        )
+        message = "An analysis has no model, so it has no replicas to share processors or GPUs among."
+        hint = "Leave replicas, cpus_per_replica and gpus_per_replica out; workers limits the tasks at a time."
+        raise UsageError(message, hint=hint)
     from kapwa.parallel.ray_cluster import require_ray
 
     require_ray()
@@ -128,7 +133,10 @@ def _code_of(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings)
     }
     inputs = [
         # The paths tell the order of identities too, on which the released BLEU depends.
-        [[*one.facts.name, one.corpus.digest, sorted(path.stem for path in one.paths.values())] for one in prepared],
+        [
+            [*part.facts.name, part.corpus.digest, sorted(path.stem for path in part.paths.values())]
+            for part in prepared
+        ],
         [surveys.digests, [table.name for table in surveys.tables], surveys.controls],
         numbers,
     ]
@@ -139,15 +147,15 @@ def _manifest(prepared: Sequence[Prepared], surveys: Surveys, settings: Settings
     """Return what ``analysis.json`` holds to repeat an analysis and to read its numbers: never a host, never a user."""
     corpora = [
         {
-            **one.facts.name._asdict(),
-            **{name: getattr(one.corpus, name) for name in _OF_CORPUS},
-            "source": str(one.corpus.source),
-            "computed_with": depends_on(one.settings),
+            **part.facts.name._asdict(),
+            **{name: getattr(part.corpus, name) for name in _OF_CORPUS},
+            "source": str(part.corpus.source),
+            "computed_with": depends_on(part.settings),
         }
-        for one in prepared
+        for part in prepared
     ]
     values: list[dict[str, Any]] = []
-    for described in (described for one in prepared for described in one.matched.described):
+    for described in chain.from_iterable(part.matched.described for part in prepared):
         if described not in values:  # corpora with the same identities are matched in the same way
             values.append(described)
     libraries = {}
@@ -182,7 +190,5 @@ def _write(folder: Path, tables: Mapping[str, pl.DataFrame], facts: Mapping[str,
                 table.write_parquet(temporary, compression="zstd")
         write_json(folder / NAME, facts)
     except OSError as error:
-        raise RunError(
-            f"{folder} cannot be written: {error.strerror or error}.",
-            hint="Free some space or choose another folder with --out; what was compared is kept.",
-        ) from error
+        hint = "Free some space or choose another folder with --out; what was compared is kept."
+        raise RunError(f"{folder} cannot be written: {error.strerror or error}.", hint=hint) from error

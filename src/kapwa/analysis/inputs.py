@@ -14,7 +14,7 @@ from kapwa.analysis.topics import ValuesOf
 from kapwa.analysis.values.controls import control_matrix
 from kapwa.analysis.values.distance import CulturalDistance, cultural_distance, nothing_left, problem_of
 from kapwa.analysis.values.table import ValuesTable, read_values
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.files import digest
 from kapwa.languages.places import Ambiguous, Place, resolve
 
@@ -86,20 +86,20 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         lowest = _AT_LEAST.get(name)
         if lowest is None or (value is None and name in ("workers", "pairs")):
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-            raise UsageError(f"{name} is {value!r}; it must be a whole number of at least {lowest}.")
+        check_whole(name, value, lowest)
     decided: dict[str, Any] = {"choose": options.get("choose") or {}}
     for name in ("keep", "drop"):
         value = options.get(name) or ()
         decided[name] = (value,) if isinstance(value, str) else tuple(value)
-        if not all(isinstance(one, str) for one in decided[name]):
+        if not all(isinstance(question, str) for question in decided[name]):
             raise UsageError(f"{name} is {value!r}; it must be names of questions.")
     both = set(decided["keep"]) & set(decided["drop"])
     if both:
         raise UsageError(f"Question {min(both)!r} is to be kept and to be dropped.")
     choose = decided["choose"]
-    if not isinstance(choose, Mapping) or not all(isinstance(one, str) for pair in choose.items() for one in pair):
-        raise UsageError(f"choose is {choose!r}; it must map names to ISO codes.", hint='Such as {"Congolese": "COD"}.')
+    if not isinstance(choose, Mapping) or not all(isinstance(word, str) for pair in choose.items() for word in pair):
+        hint = 'Such as {"Congolese": "COD"}.'
+        raise UsageError(f"choose is {choose!r}; it must map names to ISO codes.", hint=hint)
     return Settings(**{**options, **decided, "choose": dict(choose)})
 
 
@@ -123,17 +123,13 @@ def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path], s
         table = read_values(path, country=settings.country_column)
         same = next((other for other in tables if other.name == table.name), None)
         if same is not None:
-            raise UsageError(
-                f"{same.path} and {table.path} would both be called {table.name!r}.",
-                hint="Give the files different names; tables and figures call them by these.",
-            )
+            hint = "Give the files different names; tables and figures call them by these."
+            raise UsageError(f"{same.path} and {table.path} would both be called {table.name!r}.", hint=hint)
         tables.append(table)
-    named = tuple(dict.fromkeys(str(control) for control in controls))
+    named = tuple(dict.fromkeys(map(str, controls)))
     if named and not tables:
-        raise UsageError(
-            "A control is held fixed while texts are compared with values, but no values are named.",
-            hint="Add --values FILE.",
-        )
+        message = "A control is held fixed while texts are compared with values, but no values are named."
+        raise UsageError(message, hint="Add --values FILE.")
     files = {table.name: table.path for table in tables} | {name: Path(name) for name in named}
     digests = {name: digest({"": path.read_bytes()}) for name, path in files.items() if path.is_file()}
     return Surveys(tuple(tables), named, settings, digests)
@@ -188,7 +184,7 @@ class Matched:
 
 def match(surveys: Surveys, corpus: Corpus) -> Matched:
     """Match the identities of ``corpus`` with countries and with every values table."""
-    found = Matched()
+    matched = Matched()
     settings, choose = surveys.settings, surveys.settings.choose
     unclear: list[str] = []
     for identity in corpus.identities:
@@ -197,11 +193,11 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
             continue
         place = resolve(chosen) if chosen else resolve(identity, attribute=corpus.attribute)
         if isinstance(place, Place):
-            found.places[identity] = place
+            matched.places[identity] = place
         elif isinstance(place, Ambiguous):
             unclear.append(str(place))
     if unclear:
-        found.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
+        matched.notes.append(("info", f"{corpus.label}, {corpus.task}: {'; '.join(unclear)}. No map shows them."))
     for table in surveys.tables:
         known = _labels(table).union(corpus.identities)
         distance = cultural_distance(
@@ -215,8 +211,8 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
         dropped = distance.dropped
         if not distance.questions_used:
             raise nothing_left(table, dropped)
-        found.values = (*found.values, _values_of(table, distance, surveys.controls))
-        found.known = (*found.known, [int(count) for count in distance.questions_known])
+        matched.values = (*matched.values, _values_of(table, distance, surveys.controls))
+        matched.known = (*matched.known, [int(count) for count in distance.questions_known])
         described = {
             "name": table.name,
             "path": str(table.path),
@@ -226,21 +222,24 @@ def match(surveys: Surveys, corpus: Corpus) -> Matched:
             "dropped": dict(dropped),
             "notes": list(distance.notes),
         }
-        found.described.append(described)
-        found.notes += [("info", f"{table.name}: {note}") for note in distance.notes]
+        matched.described.append(described)
+        matched.notes += [("info", f"{table.name}: {note}") for note in distance.notes]
         connected = int((np.isfinite(distance.distance).sum(axis=1) > 1).sum())
         if connected < _LEAST_COUNTRIES:
-            said = (
-                f"{table.name}: only {connected} of the {len(corpus.identities):,} identities of {corpus.label}, "
-                f"{corpus.task}, have a distance to another; a correlation needs {_LEAST_COUNTRIES}, so none is given."
-            )
-            found.notes.append(("warning", said))
+            of_corpus = f"{len(corpus.identities):,} identities of {corpus.label}, {corpus.task}"
+            reason = f"a correlation needs {_LEAST_COUNTRIES}, so none is given"
+            text = f"{table.name}: only {connected} of the {of_corpus}, have a distance to another; {reason}."
+            matched.notes.append(("warning", text))
         if dropped:
             shown = "; ".join(f"{question} ({why})" for question, why in list(dropped.items())[:4])
             more = f"; and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-            said = f"{table.name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."
-            found.notes.append(("info", said))
-    return found
+            text = f"{table.name}: {len(dropped)} questions left out of the corrected distance: {shown}{more}."
+            matched.notes.append(("info", text))
+    return matched
+
+
+def _control_name(control: str) -> str:
+    return Path(control).stem if Path(control).is_file() else control
 
 
 def _values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequence[str]) -> ValuesOf:
@@ -265,8 +264,5 @@ def _values_of(table: ValuesTable, distance: CulturalDistance, controls: Sequenc
         distance=distance.distance[square],
         distance_reference=distance.distance_reference[square],
         order=np.argsort(np.argsort(first, kind="stable"), kind="stable"),
-        controls=tuple(
-            (Path(control).stem if Path(control).is_file() else control, control_matrix(control, iso3))
-            for control in controls
-        ),
+        controls=tuple((_control_name(control), control_matrix(control, iso3)) for control in controls),
     )

@@ -69,8 +69,8 @@ _NUMBERS = tuple(field.name for field in fields(Part) if field.name not in (*_TE
 
 def part_path(folder: Path, texts_digest: str, settings: Mapping[str, Any]) -> Path:
     """Return where the part of texts with this digest lies: in one of 256 sub-folders, so that none grows unwieldy."""
-    said = json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False)
-    key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+    inputs = json.dumps([FORMAT, texts_digest, settings], sort_keys=True, ensure_ascii=False)
+    key = hashlib.blake2b(inputs.encode(), digest_size=16).hexdigest()
     return folder / key[:2] / f"{key}.npz"
 
 
@@ -95,10 +95,8 @@ def write_part(path: Path, part: Part | bytes) -> None:
         with replacing(path) as temporary:
             temporary.write_bytes(part if isinstance(part, bytes) else packed(part))
     except OSError as error:
-        raise RunError(
-            f"{path.parent} cannot be written: {error.strerror or error}.",
-            hint="Free some space or choose another folder with --out; what is done is kept.",
-        ) from error
+        hint = "Free some space or choose another folder with --out; what is done is kept."
+        raise RunError(f"{path.parent} cannot be written: {error.strerror or error}.", hint=hint) from error
 
 
 def read_part(path: Path, sent: bytes | None = None) -> Part | None:
@@ -110,7 +108,7 @@ def read_part(path: Path, sent: bytes | None = None) -> Part | None:
         with np.load(path if sent is None else io.BytesIO(sent), allow_pickle=False) as archive:
             topic, concept, identities = json.loads(archive["texts"].tobytes())
             stored = {name: archive[name] for name in _NUMBERS}
-            numbers = {n: one if one.dtype.kind == "f" else one.astype(np.int64) for n, one in stored.items()}
+            numbers = {n: array if array.dtype.kind == "f" else array.astype(np.int64) for n, array in stored.items()}
             words = {n.removeprefix("words_"): archive[n] for n in archive.files if n.startswith("words_")}
             return Part(topic, concept, tuple(identities), **numbers, words=WordCounts.from_arrays(words))
     except FileNotFoundError:

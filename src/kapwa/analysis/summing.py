@@ -82,10 +82,10 @@ def make_tables(prepared: Sequence[Prepared], show: Show, executor: Executor) ->
         meter.add(1)
     tables: dict[str, pl.DataFrame] = {}
     for name in SCHEMAS:
-        frames = [one[name] for one in work.tables if name in one]
+        frames = [part[name] for part in work.tables if name in part]
         # In one piece: the bytes of a file must not tell who made which rows.
         tables[name] = pl.concat(frames, rechunk=True) if frames else empty(name)
-    surveyed = [pair for one in prepared for pair in zip(one.matched.values, one.matched.known, strict=True)]
+    surveyed = [pair for part in prepared for pair in zip(part.matched.values, part.matched.known, strict=True)]
     return tables | {"values": values_table(surveyed), "notes": pl.concat([_notes(prepared), tables["notes"]])}
 
 
@@ -108,13 +108,13 @@ class Work:
     def __init__(self, prepared: Sequence[Prepared]) -> None:
         self._prepared = prepared
         self._topics: dict[tuple[int, str], TopicJob] = {}
-        for number, one in enumerate(prepared):
-            for topic in dict.fromkeys(key.topic for key in one.paths):
-                paths = tuple(path for key, path in one.paths.items() if key.topic == topic)
-                self._topics[number, topic] = TopicJob(number, topic, paths, one.facts)
+        for number, part in enumerate(prepared):
+            for topic in dict.fromkeys(key.topic for key in part.paths):
+                paths = tuple(path for key, path in part.paths.items() if key.topic == topic)
+                self._topics[number, topic] = TopicJob(number, topic, paths, part.facts)
         self._waiting: deque[TopicJob | CorpusJob] = deque(self._topics.values())
         self._summed: list[dict[str, TopicResult]] = [{} for _ in prepared]
-        self._words = [WordSums(len(one.corpus.identities)) for one in prepared]
+        self._words = [WordSums(len(part.corpus.identities)) for part in prepared]
         self.tables: list[Tables] = [{} for _ in prepared]
         self.jobs = len(self._topics) + len(prepared)
         self.parts = sum(len(job.paths) for job in self._topics.values())
@@ -142,10 +142,10 @@ class Work:
         topics[result.summary.topic] = result._replace(summary=replace(result.summary, words=WordSums(0).result()))
         if len(topics) < len(names):
             return
-        one, results = self._prepared[number], tuple(topics.pop(topic) for topic in names)
-        self._waiting.appendleft(CorpusJob(number, one.facts, results, self._words[number].result()))
-        summaries, characters = [one.summary for one in results], MOST_CHARACTERS // len(self._prepared)
-        self.tables[number] = {"texts": texts_table(one.facts.name, one.corpus, summaries, characters)}
+        part, results = self._prepared[number], tuple(topics.pop(topic) for topic in names)
+        self._waiting.appendleft(CorpusJob(number, part.facts, results, self._words[number].result()))
+        summaries, characters = [part.summary for part in results], MOST_CHARACTERS // len(self._prepared)
+        self.tables[number] = {"texts": texts_table(part.facts.name, part.corpus, summaries, characters)}
 
     def _mended(self, damaged: Damaged) -> TopicResult:
         for path in damaged.paths:
@@ -153,10 +153,8 @@ class Work:
         compute_again(self._prepared[damaged.job.corpus], damaged.paths)
         result = topic_tables(self._topics[damaged.job.corpus, damaged.job.topic])
         if isinstance(result, Damaged):
-            raise RunError(
-                f"{result.paths[0]} cannot be read although it was just written.",
-                hint="Check the disk, or choose another folder with --out.",
-            )
+            hint = "Check the disk, or choose another folder with --out."
+            raise RunError(f"{result.paths[0]} cannot be read although it was just written.", hint=hint)
         return result
 
 
@@ -201,32 +199,32 @@ def corpus_tables(job: CorpusJob) -> dict[str, pl.DataFrame]:
 
 def _notes(prepared: Sequence[Prepared]) -> pl.DataFrame:
     """What a reader should know of the data and of how they were compared, each said once."""
-    found: dict[tuple[str, str], None] = {}
-    for one in prepared:
-        name, texts = f"{one.corpus.label}, {one.corpus.task}", [*one.corpus.notes()]
-        if one.settings.pairs:
+    notes: dict[tuple[str, str], None] = {}
+    for part in prepared:
+        name, texts = f"{part.corpus.label}, {part.corpus.task}", [*part.corpus.notes()]
+        if part.settings.pairs:
             texts.append(
-                f"not all pairs of the {len(one.corpus.identities):,} identities were compared, but "
-                f"{one.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; its "
+                f"not all pairs of the {len(part.corpus.identities):,} identities were compared, but "
+                f"{part.settings.pairs:,} drawn at random for each concept. Variance is estimated from these; its "
                 "bounds are of what all pairs of these identities would give, not of what other identities like these "
                 "would. Single identities are not compared, with each other or with values, and names are not permuted "
                 "(PERMANOVA)."
             )
-        elif many := [key for key, concept in one.corpus.concepts.items() if concept.texts > MOST_PERMUTED]:
-            first, size = many[0], one.corpus.concepts[many[0]].texts
+        elif many := [key for key, concept in part.corpus.concepts.items() if concept.texts > MOST_PERMUTED]:
+            first, size = many[0], part.corpus.concepts[many[0]].texts
             shown = "1 concept" if len(many) == 1 else f"{len(many):,} concepts"
             texts.append(
-                f"names were not permuted (PERMANOVA) for {shown} of {len(one.corpus.concepts):,} with more than "
+                f"names were not permuted (PERMANOVA) for {shown} of {len(part.corpus.concepts):,} with more than "
                 f"{MOST_PERMUTED:,} texts, such as {first.topic}/{first.concept} ({size:,}): the distances of so many "
                 "texts are not kept. Columns permanova_* are empty there, and the test over concepts is of the others."
             )
-        if one.corpus.attribute == "language":
+        if part.corpus.attribute == "language":
             texts.append(
                 "the texts are in several languages, and all are cut into words by the rules of one "
-                f"({one.corpus.language}); in other scripts signs may stick to words."
+                f"({part.corpus.language}); in other scripts signs may stick to words."
             )
-        if one.corpus.samples < 2:
+        if part.corpus.samples < 2:
             texts.append("one text an identity and concept, so nothing is known of chance within.")
-        found |= dict.fromkeys([*(("warning", f"{name}: {text}") for text in texts), *one.matched.notes])
-    severities, said = zip(*found, strict=True) if found else ((), ())
-    return frame("notes", {"severity": list(severities), "text": list(said)})
+        notes |= dict.fromkeys([*(("warning", f"{name}: {text}") for text in texts), *part.matched.notes])
+    severities, sentences = zip(*notes, strict=True) if notes else ((), ())
+    return frame("notes", {"severity": list(severities), "text": list(sentences)})

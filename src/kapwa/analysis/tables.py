@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 import numpy as np
@@ -74,10 +74,10 @@ def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
 
 def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     """One row a topic and test, and one of all topics together; p adjusted by Holm over the topics of a test."""
-    means, permanova = ([getattr(one.concepts, part) for one in topics] for part in ("means", "permanova"))
+    means, permanova = ([getattr(topic.concepts, part) for topic in topics] for part in ("means", "permanova"))
     # All topics together are one test, which needs no adjustment.
     rows = [*_tests(ALL, np.concatenate(means), np.concatenate(permanova))]
-    rows += [row for one in topics for row in _tests(one.topic, one.concepts.means, one.concepts.permanova)]
+    rows += [row for topic in topics for row in _tests(topic.topic, topic.concepts.means, topic.concepts.permanova)]
     for test in {row["test"] for row in rows}:
         single = [row for row in rows if row["test"] == test and row["topic"] != ALL]
         for row, adjusted in zip(single, holm([row["p"] for row in single]), strict=True):
@@ -87,15 +87,15 @@ def tests_table(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
 
 def spread_note(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     """Warn where PERMANOVA may take unequal spread for a difference: groups differ in spread, and in size."""
-    p = _combined(*np.concatenate([one.concepts.permanova for one in topics])[:, [1, 4]].T)[-2]
-    uneven = any((one.concepts.identities * one.concepts.most > one.concepts.texts).any() for one in topics)
-    said = (
+    p = _combined(*np.concatenate([topic.concepts.permanova for topic in topics])[:, [1, 4]].T)[-2]
+    uneven = any((topic.concepts.identities * topic.concepts.most > topic.concepts.texts).any() for topic in topics)
+    text = (
         f"{name.corpus}, {name.task}: texts of some identities are spread more widely than those of others (PERMDISP), "
         "and identities have unequal numbers of texts. PERMANOVA can mistake this for a difference between identities, "
         "most of all where the identities with few texts are spread more widely; the paired test of variances does not."
     )
-    found = [said] if p < 0.05 and uneven else []
-    return frame("notes", {"severity": ["warning"] * len(found), "text": found})
+    texts = [text] if p < 0.05 and uneven else []
+    return frame("notes", {"severity": ["warning"] * len(texts), "text": texts})
 
 
 def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any]]:
@@ -138,30 +138,31 @@ def _released(within: Reals, across: Reals) -> tuple[float, ...]:
     estimate = float((across - within)[known].mean()) if n else _NAN
     if n < 2:
         return estimate, *[_NAN] * 6, n
-    found = one_way_anova(within[known], across[known])
-    return estimate, _NAN, _NAN, found.f, found.df_between, found.df_within, found.p, n
+    anova = one_way_anova(within[known], across[known])
+    return estimate, _NAN, _NAN, anova.f, anova.df_between, anova.df_within, anova.p, n
 
 
 def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
     """Mean of what is known and its 95 % Student interval, cut to where a true mean can lie; NaN with too little."""
-    found = paired_test(values, np.zeros(len(values)))
-    return found.estimate, *_cut(found, least, most)
+    test = paired_test(values, np.zeros(len(values)))
+    return test.estimate, *_cut(test, least, most)
 
 
-def _cut(found: PairedTest, least: float, most: float) -> tuple[float, float]:
+def _cut(test: PairedTest, least: float, most: float) -> tuple[float, float]:
     """Cut the interval to where a true mean can lie; NaN where concepts agree to the last digit.
 
     A few concepts often agree on a coarse number such as τ among five countries. No spread then means too little is
     known of it, not that nothing is uncertain.
     """
-    return (_NAN, _NAN) if found.low == found.high else (max(found.low, least), min(found.high, most))
+    return (_NAN, _NAN) if test.low == test.high else (max(test.low, least), min(test.high, most))
 
 
 def identities_table(facts: CorpusFacts, sums: Sums) -> pl.DataFrame:
     """One row an identity."""
     within, across = sums.variances()
-    found = [facts.places.get(identity) for identity in facts.identities]
-    named = {part: [getattr(one, part) if one else None for one in found] for part in ("country", "iso2", "iso3")}
+    places = [facts.places.get(identity) for identity in facts.identities]
+    names = ("country", "iso2", "iso3")
+    named = {name: [getattr(place, name) if place else None for place in places] for name in names}
     counts = {"tokens": sums.tokens, "empty": sums.empty}
     columns = {"identity": facts.identities, **named, "within": within, "across": across, **counts}
     return frame("identities", {**facts.name._asdict(), **columns})
@@ -220,14 +221,14 @@ def anchors_table(facts: CorpusFacts, topics: Sequence[TopicSummary], sums: Sums
     """One row an anchor, values table, measure and estimator; p adjusted by Holm over the anchors."""
     pooled = [sums.matrix(which) for which in (BLEU, WED, BLEU_REFERENCE)] if sums.counts.size else []
     frames = []
-    for one in facts.values if pooled else ():
-        for key, whole in matrix_taus(pooled, one).items():
+    for values in facts.values if pooled else ():
+        for key, whole in matrix_taus(pooled, values).items():
             tau = ConceptTaus.joined([topic.taus[key] for topic in topics]).tau
             bounds = np.array([interval(column[~np.isnan(column)], -1.0, 1.0) for column in tau.T])
             columns = {
-                "identity": one.identities,
-                "country": one.countries,
-                "iso3": one.iso3,
+                "identity": values.identities,
+                "country": values.countries,
+                "iso3": values.iso3,
                 **dict(zip(("tau", "low", "high"), bounds.T, strict=True)),
                 "tau_pooled": whole.tau,
                 "p": whole.p,
@@ -243,9 +244,9 @@ def correlations_table(facts: CorpusFacts, topic: str, topics: Sequence[TopicSum
     """One row a values table, measure and method, over the concepts of ``topics`` together, called ``topic``."""
     sums = joined_sums(topics)
     rows = [
-        {**facts.name._asdict(), "topic": topic, "values": one.name, **row}
-        for one in (facts.values if sums.counts.size else ())
-        for row in (*_tau_rows(topics, one), *_mantel_rows(sums, one, facts.permutations, facts.seed))
+        {**facts.name._asdict(), "topic": topic, "values": values.name, **row}
+        for values in (facts.values if sums.counts.size else ())
+        for row in (*_tau_rows(topics, values), *_mantel_rows(sums, values, facts.permutations, facts.seed))
     ]
     return pl.DataFrame(rows, schema=dict(SCHEMAS["correlations"])).fill_nan(None)
 
@@ -298,16 +299,17 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
     for measure, likeness in (("bleu", sums.matrix(BLEU)[chosen]), ("wed", -sums.matrix(WED)[chosen])):
         for controls in fixed:
             matrices = [matrix for _, matrix in controls]
-            found = mantel(likeness, -values.distance, matrices, permutations=permutations, seed=seed, draws=smooth)
+            chance: dict[str, Any] = {"permutations": permutations, "seed": seed, "draws": smooth}
+            correlation = mantel(likeness, -values.distance, matrices, **chance)
             yield {
                 "measure": measure,
                 "method": "partial mantel" if controls else "mantel",
                 "controls": " + ".join(label for label, _ in controls),
                 **dict.fromkeys(("low", "high", "floor_low", "floor_high", "countries_low", "countries_high"), _NAN),
-                "estimate": found.r,
-                "p": found.p,
-                "p_smooth": found.p_drawn,
-                "n": found.n,
+                "estimate": correlation.r,
+                "p": correlation.p,
+                "p_smooth": correlation.p_drawn,
+                "n": correlation.n,
             }
 
 
@@ -322,11 +324,10 @@ def _central(draws: Reals) -> tuple[Reals, Reals]:
 
 def values_table(values: Sequence[tuple[ValuesOf, Sequence[int]]]) -> pl.DataFrame:
     """One row a values table and identity; each comes with how many questions its identities have answered."""
-    rows = [
-        (one.name, *row)
-        for one, known in values
-        for row in zip(one.identities, one.countries, one.iso3, map(int, known), strict=True)
-    ]
+    rows: list[tuple[Any, ...]] = []
+    for of, known in values:
+        names = repeat(of.name, len(of.identities))
+        rows += zip(names, of.identities, of.countries, of.iso3, map(int, known), strict=True)
     table = pl.DataFrame(rows, schema=dict(SCHEMAS["values"]), orient="row")
     return table.unique(["values", "identity"], keep="first").sort("values", "identity")
 
@@ -336,12 +337,11 @@ def values_table(values: Sequence[tuple[ValuesOf, Sequence[int]]]) -> pl.DataFra
 
 def words_table(facts: CorpusFacts, topic: str, counts: WordCounts) -> pl.DataFrame:
     """One row an identity, method and rank: the words that mark each identity's texts, by both methods."""
-    rows = pl.concat(
-        words(counts, facts.top, identities=facts.identities, language=facts.language).with_columns(
-            method=pl.lit(method)
-        )
-        for method, words in (("tfidf", tfidf_words), ("logodds", log_odds_words))
-    )
+    lists = []
+    for method, words in (("tfidf", tfidf_words), ("logodds", log_odds_words)):
+        listed = words(counts, facts.top, identities=facts.identities, language=facts.language)
+        lists.append(listed.with_columns(method=pl.lit(method)))
+    rows = pl.concat(lists)
     same = {**facts.name._asdict(), "topic": topic}
     return rows.with_columns(pl.lit(value).alias(column) for column, value in same.items()).select(*SCHEMAS["words"])
 

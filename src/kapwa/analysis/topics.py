@@ -215,7 +215,7 @@ class ConceptTaus:
     @classmethod
     def joined(cls, several: Sequence[ConceptTaus]) -> ConceptTaus:
         """Put the τ of several batches or topics behind each other."""
-        rows = [(one.tau, one.significant, one.floors, one.smooth, one.without) for one in several]
+        rows = [(taus.tau, taus.significant, taus.floors, taus.smooth, taus.without) for taus in several]
         return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
 
@@ -265,8 +265,8 @@ def summarize(job: TopicJob) -> TopicSummary | Damaged:
             counts = len(part.identities), part.samples.sum()
             rows.append((part.concept, *counts, part.means, part.permanova, part.bounds, part.samples.max()))
         for values in () if facts.drawn else facts.values:
-            found = concept_taus(batch, values, place, permutations=facts.permutations, seed=facts.seed)
-            for key, several in found.items():
+            by_key = concept_taus(batch, values, place, permutations=facts.permutations, seed=facts.seed)
+            for key, several in by_key.items():
                 taus.setdefault(key, []).append(several)
     if unreadable:
         return Damaged(job._replace(sent=None), tuple(unreadable))
@@ -296,8 +296,8 @@ def concept_taus(
         matrices = [np.where(at < 0, np.nan, one[at]) for one in (part.bleu, part.wed, part.bleu_reference)]
         likeness["bleu"].append(matrices[0])
         likeness["wed"].append(-matrices[1])
-        for key, found in _taus(matrices, values, anchors).items():
-            taus[key].append(found)
+        for key, estimate in _taus(matrices, values, anchors).items():
+            taus[key].append(estimate)
     # Countries without any distance take no part, as they take none in what is observed.
     alive = np.flatnonzero(anchors[0].known.any(axis=1))
     among = np.ix_(alive, alive)
@@ -310,11 +310,11 @@ def concept_taus(
     nothing = [np.empty((len(parts), 0))] * len(draws)
     joined = {}
     for key, found_all in taus.items():
-        ps = [found.p[~np.isnan(found.p)] for found in found_all]
+        ps = [estimate.p[~np.isnan(estimate.p)] for estimate in found_all]
         significant = np.array([(holm(p) < 0.05).mean() if p.size else np.nan for p in ps])
         measure = MEASURES.index(key.measure)
         drawn = [one[measure] for one in by_measure] if key.estimator == "corrected" else nothing
-        joined[key] = ConceptTaus(np.stack([found.tau for found in found_all]), significant, *drawn)
+        joined[key] = ConceptTaus(np.stack([estimate.tau for estimate in found_all]), significant, *drawn)
     return joined
 
 

@@ -33,6 +33,7 @@ def parse_choice(pair: str) -> tuple[str, str]:
 class AnalysisOptions:
     """How texts are read and compared: fields of :class:`kapwa.analysis.inputs.Settings`."""
 
+    seed: opt.Seed = 0
     attribute: Annotated[
         str | None,
         option("COLUMN", "The column that was varied in the prompt \\[default: nationality or similar].", _READING),
@@ -122,11 +123,10 @@ def eecc(
         Path | None, option("FILE", "Also write the report as a page.", names="-o --output", dir_okay=False)
     ] = None,
     json: opt.Json = False,
-    seed: opt.Seed = 0,
-    engine: opt.Engine = "local",
-    address: opt.Address = None,
     *,
     chosen: AnalysisOptions,
+    engine: opt.Engine = "local",
+    address: opt.Address = None,
 ) -> None:
     """Say how texts change with nationality (or another attribute), and whether they follow values.
 
@@ -142,52 +142,52 @@ def eecc(
     check_place(out, folder=True)
     check_place(output)
     choose = dict(chosen.choose or ())
-    settings = {**vars(chosen), "keep": chosen.keep or (), "drop": chosen.drop or (), "choose": choose, "seed": seed}
+    settings = {**vars(chosen), "keep": chosen.keep or (), "drop": chosen.drop or (), "choose": choose}
     where = opt.open_engine(engine, address=address)
     try:
-        found = kapwa.analyze(
+        analysis = kapwa.analyze(
             sources, values=values or (), controls=control or (), out=out, progress=True, engine=where, **settings
         )
     except KeyboardInterrupt:
         note("Stopped. What was compared is kept: the same command continues from here.")
         raise typer.Exit(130) from None
     if json:
-        show_json(found.as_dict())
-    _tell(found, values or (), choose, output, shown=not json)
+        show_json(analysis.as_dict())
+    _tell(analysis, values or (), choose, output, shown=not json)
 
 
 _FEW = 3
 
 
 def _tell(
-    found: Analysis, values: Sequence[Path], choose: Mapping[str, str], output: Path | None, *, shown: bool
+    analysis: Analysis, values: Sequence[Path], choose: Mapping[str, str], output: Path | None, *, shown: bool
 ) -> None:
     """Show an analysis, say what it left out and where it is, and write the report if one was asked for."""
     from kapwa.report.analysis.page import build_analysis_report
     from kapwa.report.analysis.terminal import render_analysis
 
     if shown:
-        show(render_analysis(found))
-    for line in _left_out(found, values, choose):
+        show(render_analysis(analysis))
+    for line in _left_out(analysis, values, choose):
         note(line)
-    note(f"Analysis: {found.path}")
+    note(f"Analysis: {analysis.path}")
     if output is not None:
-        note(f"Report: {build_analysis_report(found, output)}")
+        note(f"Report: {build_analysis_report(analysis, output)}")
 
 
-def _left_out(found: Analysis, values: Sequence[Path], choose: Mapping[str, str]) -> Iterator[str]:
+def _left_out(analysis: Analysis, values: Sequence[Path], choose: Mapping[str, str]) -> Iterator[str]:
     """Say of each survey, in one line, which rows and questions nobody asked to leave out are not in the analysis."""
     from kapwa.analysis.values.table import read_values
 
-    settled = {*choose, *found.values["identity"]}
-    dropped = {told["path"]: told["dropped"] for told in found.manifest["values"]}
+    settled = {*choose, *analysis.values["identity"]}
+    dropped = {survey["path"]: survey["dropped"] for survey in analysis.manifest["values"]}
     for path in values:
-        table = read_values(path, country=found.manifest["settings"].get("country_column"))
+        table = read_values(path, country=analysis.manifest["settings"].get("country_column"))
         rows = [row.country for row in table.rows if row.place is None and settled.isdisjoint(row.labels)]
         questions = [name for name, why in dropped.get(str(table.path), {}).items() if why != "left out as asked"]
-        told = " and ".join(part for part in (_some("row", rows), _some("question", questions)) if part)
-        if told:
-            yield f"Note: {path}: {told} left out. See why with: kapwa values check {shlex.quote(str(path))}"
+        lost = " and ".join(part for part in (_some("row", rows), _some("question", questions)) if part)
+        if lost:
+            yield f"Note: {path}: {lost} left out. See why with: kapwa values check {shlex.quote(str(path))}"
 
 
 def _some(noun: str, names: Sequence[str]) -> str:

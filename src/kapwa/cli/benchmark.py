@@ -21,7 +21,9 @@ def packs(context: typer.Context) -> None:
         return
     from kapwa.inventory import suites
 
-    rows = [(f"sample:{name}", one.name, str(one.packs / name)) for one in suites() for name in one.pack_names()]
+    rows = [
+        (f"sample:{name}", suite.name, str(suite.packs / name)) for suite in suites() for name in suite.pack_names()
+    ]
     show_table(("--data", "suite", "folder"), rows)
     show(
         "\nIllustrative, not reviewed by native speakers. Your own data: --data FOLDER (see: kapwa data check FOLDER)."
@@ -40,8 +42,8 @@ def check(
     """
     from kapwa.api import check_data
 
-    found = check_data(path)
-    show_check(found, found, json=json, every=every)
+    report = check_data(path)
+    show_check(report, report, json=json, every=every)
 
 
 build = group("Make questions from what people answered.")

@@ -26,19 +26,19 @@ def ls(folder: Folder, json: Json = False) -> None:
     from kapwa.runs.cache import contents, open_cache, size_of
 
     with open_cache(folder, create=False)[0] as store:
-        found, size, name = contents(store), size_of(store), store.identity
+        kept, size, name = contents(store), size_of(store), store.identity
     if json:
-        models = [{**one._asdict(), **{at: _stamp(getattr(one, at)) for at in _TIMES}} for one in found]
+        models = [{**entry._asdict(), **{at: _stamp(getattr(entry, at)) for at in _TIMES}} for entry in kept]
         show_json({"folder": str(folder), "id": name, "bytes": size, "models": models})
         return
     rows = []
-    for one in found:
-        who = (one.name, one.revision[:12], _settings(one.fingerprint))
-        when = (_stamp(one.added_first)[:10], _stamp(one.added_last)[:10])
-        rows.append((*who, f"{one.answers:,}", _human(one.bytes), *when))
+    for entry in kept:
+        who = (entry.name, entry.revision[:12], _settings(entry.fingerprint))
+        when = (_stamp(entry.added_first)[:10], _stamp(entry.added_last)[:10])
+        rows.append((*who, f"{entry.answers:,}", _human(entry.bytes), *when))
     if rows:
         show_table(("model", "revision", "settings", "answers", "size", "first", "last"), rows, numbers=4)
-    note(f"{folder}: {sum(one.answers for one in found):,} answers, {_human(size)} on disk.")
+    note(f"{folder}: {sum(entry.answers for entry in kept):,} answers, {_human(size)} on disk.")
 
 
 @app.command("prune")
@@ -69,7 +69,7 @@ def prune(
         if read_only:
             raise RunError(f"The cache {folder} cannot be written, so nothing can be deleted from it.")
         if model is not None:
-            known = {name for one in cache.contents(store) for name in (one.name, f"{one.name}@{one.revision}")}
+            known = {name for entry in cache.contents(store) for name in (entry.name, f"{entry.name}@{entry.revision}")}
             if model not in known:
                 raise UsageError(f"{folder} holds no answers of {model!r}.", hint=nearest(model, known))
         gone = cache.prune(store, before=before, model=model, most_bytes=most)
@@ -90,8 +90,8 @@ def _stamp(seconds: float) -> str:
 
 def _settings(fingerprint: Any) -> str:
     """What tells apart two entries of one model and revision: short settings of its fingerprint."""
-    told = [str(fingerprint[name]) for name in ("dtype", "template", "scoring", "base_url") if fingerprint.get(name)]
-    return ", ".join(re.sub(r"[0-9a-f]{12,}", lambda digest: digest[0][:6], text) for text in told)
+    shown = [str(fingerprint[name]) for name in ("dtype", "template", "scoring", "base_url") if fingerprint.get(name)]
+    return ", ".join(re.sub(r"[0-9a-f]{12,}", lambda digest: digest[0][:6], text) for text in shown)
 
 
 def _human(size: int) -> str:
@@ -107,7 +107,7 @@ def _number(text: str, units: Mapping[str, float], option: str, examples: str) -
     """Read a number with a unit, such as "30d"; raise UsageError where it is none."""
     from kapwa.errors import UsageError
 
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)\s*([a-zA-Z]?)", text.strip())
-    if found is None or found[2] not in units:
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?)\s*([a-zA-Z]?)", text.strip())
+    if match is None or match[2] not in units:
         raise UsageError(f"{option} cannot be {text!r}.", hint=f"For example: {examples}.")
-    return float(found[1]) * units[found[2]]
+    return float(match[1]) * units[match[2]]

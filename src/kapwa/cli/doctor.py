@@ -39,13 +39,13 @@ def doctor(
 def _installation(json: bool) -> None:
     from kapwa.inventory import checks
 
-    found = list(checks())
+    results = list(checks())
     if json:
-        show_json([check._asdict() for check in found])
+        show_json([check._asdict() for check in results])
         return
     marks = {"ok": "ok", "missing": "MISSING", "optional": "optional"}
     rows = []
-    for check in found:
+    for check in results:
         remedy = f"\n{check.remedy}" if check.remedy and check.status != "ok" else ""
         rows.append((marks[check.status], check.name, check.detail + remedy))
     show_table(("", "", ""), rows)
@@ -54,21 +54,21 @@ def _installation(json: bool) -> None:
 def _journal(run: Path, save: bool, json: bool) -> None:
     from kapwa.runs.doctor import examine, salvage
 
-    found = examine(run)
-    whole = f"{run}: {found.answers:,} answers and {found.errors:,} errors, all as they were written."
+    examined = examine(run)
+    whole = f"{run}: {examined.answers:,} answers and {examined.errors:,} errors, all as they were written."
     if not save:
         if json:
-            show_json({"run": str(run), **found._asdict()})
-        elif found.damage is None:
+            show_json({"run": str(run), **examined._asdict()})
+        elif examined.damage is None:
             tell(whole)
         else:
             again = f"kapwa doctor {shlex.quote(str(run))} --salvage"
-            tell(f"{found.damage}\nSave every answer that can be read with: {again}")
-        if found.damage is not None:
+            tell(f"{examined.damage}\nSave every answer that can be read with: {again}")
+        if examined.damage is not None:
             raise typer.Exit(1)
-    elif found.damage is None:
+    elif examined.damage is None:
         if json:
-            show_json({"run": str(run), "answers": found.answers, "errors": found.errors, "kept": None})
+            show_json({"run": str(run), "answers": examined.answers, "errors": examined.errors, "kept": None})
         else:
             tell(f"{whole} There is nothing to save: the journal stays as it is.")
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +12,8 @@ from typer.core import TyperGroup
 
 from kapwa.cli.options import Json
 from kapwa.cli.output import show, show_json, show_table, tell
+from kapwa.errors import nearest
+from kapwa.languages.codes import code_named, is_language_tag
 
 
 class _ListedByDefault(TyperGroup):
@@ -17,7 +21,16 @@ class _ListedByDefault(TyperGroup):
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        if args and not named and _is_misspelt(args[0], self.commands):
+            ctx.fail(f"There is no command {args[0]!r}. {nearest(args[0], self.commands)}")
         return super().parse_args(ctx, args if named else ["list", *args])
+
+
+def _is_misspelt(word: str, commands: Iterable[str]) -> bool:
+    """Whether a word is like a command and neither an option, a tag nor the name of a language."""
+    if word.startswith("-") or is_language_tag(word) or code_named(word):
+        return False
+    return bool(difflib.get_close_matches(word, commands))
 
 
 app = typer.Typer(

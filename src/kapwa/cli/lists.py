@@ -15,7 +15,7 @@ def suites(json: Json = False) -> None:
     """List what can be measured."""
     from kapwa import inventory
 
-    found = inventory.suites()
+    known = inventory.suites()
     if json:
         show_json(
             [
@@ -28,12 +28,12 @@ def suites(json: Json = False) -> None:
                     "form": s.form or s.name,
                     "folder": None if s.folder is None else str(s.folder),
                 }
-                for s in found
+                for s in known
             ]
         )
         return
-    show_table(("task", "measures"), [task for suite in found for task in suite.tasks.items()])
-    for suite in found:
+    show_table(("task", "measures"), [task for suite in known for task in suite.tasks.items()])
+    for suite in known:
         show(f"\n{suite.title}. {suite.question}")
         packs = f"sample packs: {', '.join(suite.pack_names())}"
         data = f"the form {suite.form}, data in {suite.folder}" if suite.folder else packs
@@ -44,11 +44,11 @@ def models(json: Json = False) -> None:
     """List who can answer."""
     from kapwa import inventory
 
-    found = inventory.backends()
+    backends = inventory.backends()
     if json:
-        show_json([backend._asdict() for backend in found])
+        show_json([backend._asdict() for backend in backends])
         return
-    rows = [(one.spec, one.what, "yes" if one.ready else f"no: {one.remedy}") for one in found]
+    rows = [(model.spec, model.what, "yes" if model.ready else f"no: {model.remedy}") for model in backends]
     show_table(("--model", "what it is", "ready"), rows)
 
 
@@ -59,9 +59,9 @@ def runs(
     """List the runs in a folder, the newest first: state, headline score with its 95 % interval, date."""
     from kapwa.report.run_list import list_runs, run_lines
 
-    found = list_runs(folder)
+    listed = list_runs(folder)
     if json:
-        show_json(found)
+        show_json(listed)
     else:
-        for line in run_lines(found) or [f"{folder} holds no runs. Make one with: kapwa run"]:
+        for line in run_lines(listed) or [f"{folder} holds no runs. Make one with: kapwa run"]:
             tell(line)

@@ -19,8 +19,7 @@ import typer
 
 if TYPE_CHECKING:
     from kapwa.parallel.base import Ray
-    from kapwa.suites.base import Task
-    from kapwa.suites.settings import Setting
+    from kapwa.suites.base import Setting, Task
 
 RUNS = Path("runs")
 
@@ -53,18 +52,18 @@ def grouped(verb: Callable[..., None], declared: type | None = None) -> Callable
         options = [parameter]
         kind = declared if declared is not None and parameter.name == "declared" else parameter.annotation
         if isinstance(kind, type) and is_dataclass(kind):
-            taken = {option.name for option in flat}
+            names = {option.name for option in flat}
             options = [
-                one for one in inspect.signature(kind, eval_str=True).parameters.values() if one.name not in taken
+                part for part in inspect.signature(kind, eval_str=True).parameters.values() if part.name not in names
             ]
             groups[parameter.name] = kind, [option.name for option in options]
         flat += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
 
     @wraps(verb)
-    def called(**given: Any) -> None:
+    def called(**values: Any) -> None:
         for name, (group, options) in groups.items():
-            given[name] = group(**{option: given.pop(option) for option in options})
-        verb(**given)
+            values[name] = group(**{option: values.pop(option) for option in options})
+        verb(**values)
 
     called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return called
@@ -281,10 +280,10 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
 
     if engine not in ("local", "ray"):
         raise UsageError(f"There is no engine {engine!r}.", hint=nearest(engine, ("local", "ray")))
-    given = {name: value for name, value in settings.items() if value is not None}
+    named = {name: value for name, value in settings.items() if value is not None}
     if engine == "ray":
-        return Ray(**given)
-    for name in given:
+        return Ray(**named)
+    for name in named:
         option = f"--{name.replace('_', '-')}"
         raise UsageError(f"{option} says how Ray is used, but this command does not use Ray.", hint="Add: --engine ray")
     return None

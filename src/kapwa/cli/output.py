@@ -51,12 +51,12 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
     show(table)
 
 
-def show_check(found: Any, report: Any, *, json: bool, every: bool = True) -> None:
+def show_check(checked: Any, report: Any, *, json: bool, every: bool = True) -> None:
     """Print what a check of data found, each finding in a line or (not ``every``) each kind; exit code 2 for errors."""
     import typer
 
     if json:
-        show_json(found.as_dict())
+        show_json(checked.as_dict())
     else:
         from kapwa.report.terminal import render_check
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,25 +16,36 @@ from kapwa.cli.output import note, show, show_json
 BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", min=0)]
 
 
-def forms(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The suite whose forms to write, e.g. kalahi.")],
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    where: opt.Where = None,
-    items: Annotated[int | None, option("N", "How many items to draw \\[default: all].", min=1)] = None,
-    seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.", min=0)] = 1,
-    people: Annotated[int, option("N", "How many people fill in each form.", min=1)] = 3,
-    groups: Annotated[int, option("N", "Split the answers to rate among this many groups.", min=1)] = 1,
+@dataclass(kw_only=True)
+class FormOptions:
+    """What stands in sheets, and for whom: keywords of :func:`kapwa.write_forms`."""
+
+    items_n: Annotated[int | None, option("N", "How many items to draw \\[default: all].", names="--items", min=1)] = (
+        None
+    )
+    seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.", min=0)] = 1
+    people: Annotated[int, option("N", "How many people fill in each form.", min=1)] = 3
+    groups: Annotated[int, option("N", "Split the answers to rate among this many groups.", min=1)] = 1
     answers: Annotated[
         list[Path] | None,
         option(
             "RUN", "Runs whose answers people are to rate; repeatable. Writes rating forms.", names="--answers --run"
         ),
-    ] = None,
+    ] = None
     per_country: Annotated[
         int | None,
         option("N", "Draw this many wrong answers of each culture, for people to say what is wrong with them.", min=1),
-    ] = None,
+    ] = None
+
+
+@opt.grouped
+def forms(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The suite whose forms to write, e.g. kalahi.")],
+    data: opt.Data = None,
+    variant: opt.Variant = None,
+    where: opt.Where = None,
+    *,
+    settings: FormOptions,
     out: Annotated[Path, option("FOLDER", "Folder for the sheets and the key.")] = Path("forms"),
 ) -> None:
     """Write blinded sheets for people to fill in.
@@ -43,19 +55,8 @@ def forms(
     """
     import kapwa
 
-    written = kapwa.write_forms(
-        suite,
-        out,
-        data=data,
-        variant=variant,
-        where=opt.parse_where(where),
-        items_n=items,
-        seed=seed,
-        people=people,
-        groups=groups,
-        answers=answers or (),
-        per_country=per_country,
-    )
+    settings.answers = settings.answers or []
+    written = kapwa.write_forms(suite, out, data=data, variant=variant, where=opt.parse_where(where), **vars(settings))
     for form in written:
         for sheet in form.sheets:
             note(f"Sheet: {sheet}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kapwa.cli.options import Json, option
+from kapwa.cli.options import Json, grouped, option
 from kapwa.cli.output import show_json, show_table, tell
 
 if TYPE_CHECKING:
@@ -20,6 +20,30 @@ _ASSUMED = "What is assumed"
 _TESTED = "How it will be tested"
 
 
+@dataclass(kw_only=True)
+class PlanOptions:
+    """What is assumed in a plan, and how it will be tested: keywords of :func:`kapwa.plan`."""
+
+    agreement: Annotated[
+        float | None, option("SHARE", "Share of items both models get right, or both wrong, e.g. 0.8.", _ASSUMED)
+    ] = None
+    accuracy: Annotated[
+        float | None,
+        option("SHARE", "Share of items one model gets right; without --agreement, answers are unrelated.", _ASSUMED),
+    ] = None
+    design_effect: Annotated[
+        float | None,
+        option("X", "Items that count as one independent item \\[default: 1]; a pilot shows it.", _ASSUMED),
+    ] = None
+    comparisons: Annotated[
+        int, option("N", "Comparisons that Holm's correction covers, e.g. cultures × pairs of models.", _TESTED)
+    ] = 1
+    alpha: Annotated[float, option("SHARE", "Chance of finding a difference where there is none.", _TESTED)] = 0.05
+    power: Annotated[float, option("SHARE", "Chance to find a true difference of this size.", _TESTED)] = 0.8
+    mid_p: Annotated[bool, typer.Option("--mid-p", help="By mid-p-values.", rich_help_panel=_TESTED)] = False
+
+
+@grouped
 def plan(
     pilot: Annotated[
         list[Path] | None,
@@ -32,25 +56,9 @@ def plan(
     items: Annotated[
         int | None, option("N", "What difference can this many items, or questions of a pilot, find?")
     ] = None,
-    agreement: Annotated[
-        float | None,
-        option("SHARE", "Share of items both models get right, or both wrong, e.g. 0.8.", _ASSUMED),
-    ] = None,
-    accuracy: Annotated[
-        float | None,
-        option("SHARE", "Share of items one model gets right; without --agreement, answers are unrelated.", _ASSUMED),
-    ] = None,
-    design_effect: Annotated[
-        float | None,
-        option("X", "Items that count as one independent item \\[default: 1]; a pilot shows it.", _ASSUMED),
-    ] = None,
     metric: Annotated[str | None, option("NAME", "The pilot's metric \\[default: its first headline metric].")] = None,
-    comparisons: Annotated[
-        int, option("N", "Comparisons that Holm's correction covers, e.g. cultures × pairs of models.", _TESTED)
-    ] = 1,
-    alpha: Annotated[float, option("SHARE", "Chance of finding a difference where there is none.", _TESTED)] = 0.05,
-    power: Annotated[float, option("SHARE", "Chance to find a true difference of this size.", _TESTED)] = 0.8,
-    mid_p: Annotated[bool, typer.Option("--mid-p", help="By mid-p-values.", rich_help_panel=_TESTED)] = False,
+    *,
+    settings: PlanOptions,
     json: Json = False,
 ) -> None:
     """Plan a study: how many items it takes to tell two models apart, or what difference they find.
@@ -60,25 +68,13 @@ def plan(
     """
     import kapwa
 
-    found = kapwa.plan(
-        *(pilot or ()),
-        difference=difference,
-        items=items,
-        metric=metric,
-        agreement=agreement,
-        accuracy=accuracy,
-        design_effect=design_effect,
-        alpha=alpha,
-        power=power,
-        comparisons=comparisons,
-        mid_p=mid_p,
-    )
+    planned = kapwa.plan(*(pilot or ()), difference=difference, items=items, metric=metric, **vars(settings))
     if json:
-        show_json(asdict(found))
+        show_json(asdict(planned))
         return
-    tell("\n".join(_lines(found)) + "\n")
-    rows = [(f"{count:,}", _size(found, size)) for count, size in found.detectable.items()]
-    show_table((_unit(found), "difference found"), rows, numbers=2)
+    tell("\n".join(_lines(planned)) + "\n")
+    rows = [(f"{count:,}", _size(planned, size)) for count, size in planned.detectable.items()]
+    show_table((_unit(planned), "difference found"), rows, numbers=2)
 
 
 def _unit(plan: Plan) -> str:

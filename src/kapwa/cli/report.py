@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,28 +61,35 @@ def report(
     check_place(csv, folder=True)
     named = parse_same(same or ())
     most = None if answers == "all" else int(answers)
-    found = opened(runs, note)
-    if csv is not None and not isinstance(found, Analysis):
-        folders = {run.path.name: run.path for run in found}
-        for run in found:
-            if folders[run.path.name] != run.path:
-                raise UsageError(
-                    f"The tables of {run.path} and {folders[run.path.name]} would be written into one folder of {csv}.",
-                    hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
-                )
+    sources = opened(runs, note)
+    members = [sources] if isinstance(sources, Analysis) else sources
+    folders = {} if csv is None else _table_folders([member.path for member in members], csv)
     margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
-    note(f"Report: {write_report(found, output, people=people or (), answers=most, **margins)}")
-    if isinstance(found, Analysis):
-        drawn = save_analysis_figures(found, figures) if figures is not None else []
-        tables = [kapwa.export_csv(found, csv / found.path.name)] if csv is not None else []
-    else:
-        drawn = save_figures(found, figures, named) if figures is not None else []
-        tables = [kapwa.export_csv(run, csv / run.path.name) for run in found] if csv is not None else []
-        tables += [export_people_csv(found, people, csv / "people", named)] if csv is not None and people else []
-    for path in drawn:
-        note(f"Figure: {path}")
-    for path in tables:
-        note(f"Tables: {path}")
+    note(f"Report: {write_report(sources, output, people=people or (), answers=most, **margins)}")
+    if figures is not None:
+        if isinstance(sources, Analysis):
+            drawn = save_analysis_figures(sources, figures)
+        else:
+            drawn = save_figures(sources, figures, named)
+        for path in drawn:
+            note(f"Figure: {path}")
+    for member in members if folders else ():
+        note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
+    if csv is not None and people and not isinstance(sources, Analysis):
+        note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
+
+
+def _table_folders(sources: Sequence[Path], csv: Path) -> dict[Path, Path]:
+    """Return the folder within ``csv`` of each source's tables; raise UsageError where two would share one."""
+    names: dict[str, Path] = {}
+    for source in sources:
+        other = names.setdefault(source.name, source)
+        if other != source:
+            raise UsageError(
+                f"The tables of {other} and {source} would be written into one folder of {csv}.",
+                hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
+            )
+    return {source: csv / source.name for source in sources}
 
 
 def compare(
@@ -114,12 +122,12 @@ def compare(
         write_text(csv, csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
     if json:
-        told: dict[str, Any] = {
+        runs: dict[str, Any] = {
             name: {"path": str(run.path), "label": run.label, "signature": run.manifest["signature"]}
             for name, run in (("a", first), ("b", second))
         }
         differ = [{"name": name, "a": a, "b": b} for name, a, b in differing(first.manifest, second.manifest)]
-        show_json({**told, "differ": differ, "comparisons": frame.to_dicts()})
+        show_json({**runs, "differ": differ, "comparisons": frame.to_dicts()})
     else:
         show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]))

@@ -86,6 +86,47 @@ class Rehearsal:
     ] = None
 
 
+@dataclass(kw_only=True)
+class Prompting:
+    """What stands before every question, and how texts are drawn: keywords of :func:`kapwa.load_task`."""
+
+    system: Annotated[
+        str | None, option("TEXT", "A system message before every question; @FILE reads it from a file.")
+    ] = None
+    shots: Annotated[
+        int,
+        option(
+            "N", "Answered examples before each question, from other items, drawn by --seed; for tasks with answers."
+        ),
+    ] = 0
+    temperature: Annotated[
+        float | None,
+        option(
+            "T",
+            "Temperature that texts are drawn at \\[default: the task's own; most are greedy, several samples 1].",
+            min=0.0,
+        ),
+    ] = None
+
+
+@dataclass(kw_only=True)
+class Evaluation:
+    """What becomes of the answers: keywords of :func:`kapwa.evaluate`, and how they are shown."""
+
+    seed: opt.Seed = 0
+    out: opt.Out = opt.RUNS
+    label: opt.Label = None
+    json: opt.Json = False
+    cache: Annotated[
+        Path | None,
+        option("FOLDER", "Share answers between runs: take those in this folder, add new ones. Made if it is missing."),
+    ] = None
+    validators: Annotated[
+        Path | None, option("FILE", "Validators' choices: their accuracy becomes the human ceiling.")
+    ] = None
+    key: opt.Key = None
+
+
 @partial(opt.grouped, declared=opt.suite_options(asks=True))
 def run(
     task: Task,
@@ -99,40 +140,8 @@ def run(
         ),
     ],
     chosen: opt.TaskOptions,
-    system: Annotated[
-        str | None, option("TEXT", "A system message before every question; @FILE reads it from a file.")
-    ] = None,
-    shots: Annotated[
-        int,
-        option(
-            "N",
-            "Answered examples before each question, from other items, drawn by --seed; for tasks with answers.",
-        ),
-    ] = 0,
-    temperature: Annotated[
-        float | None,
-        option(
-            "T",
-            "Temperature that texts are drawn at \\[default: the task's own; most are greedy, several samples 1].",
-            min=0.0,
-        ),
-    ] = None,
-    seed: opt.Seed = 0,
-    out: opt.Out = opt.RUNS,
-    label: opt.Label = None,
-    json: opt.Json = False,
-    cache: Annotated[
-        Path | None,
-        option(
-            "FOLDER",
-            "Share answers between runs: take those in this folder, add new ones. Made if it is missing.",
-        ),
-    ] = None,
-    validators: Annotated[
-        Path | None, option("FILE", "Validators' choices: their accuracy becomes the human ceiling.")
-    ] = None,
-    key: opt.Key = None,
-    *,
+    prompting: Prompting,
+    evaluation: Evaluation,
     loading: ModelOptions,
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
@@ -148,34 +157,25 @@ def run(
 
     if not rehearsal.dry_run and (rehearsal.price_in is not None or rehearsal.price_out is not None):
         raise UsageError("Prices are only for estimates.", hint="Add --dry-run, or leave them out.")
-    check_places(out, cache)
-    model = list(dict.fromkeys(model))
+    check_places(evaluation.out, evaluation.cache)
+    specs = list(dict.fromkeys(model))
     settings = {**vars(loading), "extra": dict(loading.extra or ())}
-    asking: dict[str, Any] = {
-        "out": out,
-        "cache": cache,
-        "seed": seed,
-        "label": label,
-        "validators": validators,
-        "key": key,
-    }
     try:
         engine = opt.open_engine(**vars(place))
-        more = {"temperature": temperature, "shots": shots, **vars(declared)}
-        opened = chosen.open(
-            task, out, seed=seed, system=system and opt.read_at(system), concurrency=loading.concurrency, **more
-        )
+        prompting.system = prompting.system and opt.read_at(prompting.system)
+        asked = {"seed": evaluation.seed, "concurrency": loading.concurrency, **vars(prompting), **vars(declared)}
+        opened = chosen.open(task, evaluation.out, **asked)
         if rehearsal.dry_run:
-            rehearse(opened, model, settings, rehearsal, json=json)
+            rehearse(opened, specs, settings, rehearsal, json=evaluation.json)
             return
-        who = load_model(model[0], engine=engine, **settings) if len(model) == 1 else None
+        who = load_model(specs[0], engine=engine, **settings) if len(specs) == 1 else None
     except KeyboardInterrupt:
         note("Stopped before anything was asked.")
         raise typer.Exit(130) from None
     if who is not None:
-        finish(opened, who, json=json, **asking)
+        finish(opened, who, **vars(evaluation))
     else:
-        ask_each(opened, model, {**settings, "engine": engine}, asking, json=json)
+        ask_each(opened, specs, {**settings, "engine": engine}, evaluation)
 
 
 @partial(opt.grouped, declared=opt.suite_options(asks=False))
@@ -200,8 +200,8 @@ def score(
     finish(chosen.open(task, out, **vars(declared)), load_model(f"replay:{responses}"), out=out, label=label, json=json)
 
 
-def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings: Any) -> Any:
-    """Evaluate, write the run's own report, show the result, and return the run; ``alone``: of one model only."""
+def finish(task: Any, model: Any, *, json: bool, several: bool = False, **settings: Any) -> Any:
+    """Evaluate, write the run's own report, show the result, and return the run; ``several``: it is one of them."""
     from kapwa.api import evaluate
     from kapwa.report.page import build_report
     from kapwa.report.terminal import render_run
@@ -217,7 +217,7 @@ def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings:
     page = build_report([run], run.path / "report.html")
     if not json:
         show(render_run(run))
-    elif alone:
+    elif not several:
         show_json(run.as_dict())
     note(f"Report: {page}")
     cached = run.manifest.get("cache")
@@ -226,33 +226,33 @@ def finish(task: Any, model: Any, *, json: bool, alone: bool = True, **settings:
     step = load("suites", task.suite).next_step
     if step:
         note(step.format(run=run.path))
-    if alone and not run.complete:
+    if not (several or run.complete):
         raise typer.Exit(1)
     return run
 
 
-def ask_each(task: Any, specs: list[str], settings: dict[str, Any], asking: dict[str, Any], *, json: bool) -> None:
+def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: Evaluation) -> None:
     """Make a run of each model and one report over them; a model that cannot be asked does not stop the others."""
     from kapwa.files import digest, slug
     from kapwa.loading import checked_spec, load_model
     from kapwa.report.page import build_report
 
-    if asking["label"] is not None:
+    if evaluation.label is not None:
         raise UsageError("A label names one run, but several models are named.", hint="Give each run its own command.")
     for spec in specs:  # a misspelt name is told before hours of asking another model
         checked_spec(spec, {name: value for name, value in settings.items() if name != "engine"})
     runs, failed = [], []
     for spec in specs:
         try:
-            runs.append(finish(task, load_model(spec, **settings), json=json, alone=False, **asking))
+            runs.append(finish(task, load_model(spec, **settings), several=True, **vars(evaluation)))
         except KapwaError as error:
             failed.append(spec)
             note(f"error: {spec}: {error}")
     if runs:
         which = digest({run.path.name: b"" for run in runs})[:8]
-        page = asking["out"] / f"{slug(task.name)}-{len(runs)}-models-{which}.html"
+        page = evaluation.out / f"{slug(task.name)}-{len(runs)}-models-{which}.html"
         note(f"Report over {len(runs)} model{'s' if len(runs) > 1 else ''}: {build_report(runs, page)}")
-    if json:
+    if evaluation.json:
         show_json([run.as_dict() for run in runs])
     if failed:
         note(f"Not measured: {', '.join(failed)}. The same command continues with what is missing.")
@@ -277,7 +277,7 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     counts = {"items": len(seen.items), "requests": seen.requests, "distinct": len(seen.distinct)}
     if json:
         models = [{"model": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
-        show_json({"task": task.name, **counts, "models": models, "first": [asdict(one) for one in seen.first]})
+        show_json({"task": task.name, **counts, "models": models, "first": [asdict(request) for request in seen.first]})
         return
     for request in seen.first[:_SHOWN]:
         tell(f"--- the first request of the variant {label_text(request.variant)}: item {label_text(request.item_id)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -118,16 +119,18 @@ def _network(host: str) -> tuple[list[str], list[str]]:
 
     if host not in ("0.0.0.0", "::"):  # noqa: S104
         return [], [f"[{host}]" if ":" in host else host]
-    own, found = socket.gethostname(), []
+    host_name = socket.gethostname()
+    addresses: list[str] = []
     family, far = (socket.AF_INET6, "2001:db8::1") if host == "::" else (socket.AF_INET, "192.0.2.1")
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((far, 9))  # sends nothing; the system says from which address it would
-        found.append(probe.getsockname()[0])
+        addresses.append(probe.getsockname()[0])
     with suppress(OSError):
-        found += sorted(str(info[4][0]) for info in socket.getaddrinfo(own, None, family))
-    known = [ipaddress.ip_address(text) for text in dict.fromkeys(found)]
-    usable = [str(one) for one in known if not (one.is_loopback or one.is_link_local)]
-    return [f"[{one}]" if ":" in one else one for one in usable], [own, f"{own.partition('.')[0]}.local"]
+        addresses += sorted(str(info[4][0]) for info in socket.getaddrinfo(host_name, None, family))
+    known = [ipaddress.ip_address(text) for text in dict.fromkeys(addresses)]
+    usable = [str(address) for address in known if not (address.is_loopback or address.is_link_local)]
+    reachable = [f"[{address}]" if ":" in address else address for address in usable]
+    return reachable, [host_name, f"{host_name.partition('.')[0]}.local"]
 
 
 @app.command("invite")
@@ -147,12 +150,12 @@ def invite(
     commands = _open(home, database)
     project = commands.find_project(name)
     made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
-    show_table(("code", "link"), [(one.code, one.link) for one in made])
+    show_table(("code", "link"), [(invitation.code, invitation.link) for invitation in made])
     if qr or output is not None:
         from kapwa.studio.core import members
 
-        for one in made if qr else ():
-            show(members.as_text(one.link))
+        for invitation in made if qr else ():
+            show(members.as_text(invitation.link))
         if output is not None:
             note(f"{members.write_page(project, parse_list(role), made, output)}: print it, and cut it apart.")
 
@@ -185,7 +188,20 @@ def freeze(
     note(f"Now: kapwa suite add {made.folder} --name {name}")
 
 
+@dataclass(kw_only=True)
+class Drawing:
+    """What is drawn for people to judge, besides its source: keywords of :func:`kapwa.studio.ratings.drawing.draw`."""
+
+    sample: Annotated[
+        int | None, option("N", "How many to draw \\[default: 60; for the baseline all].", min=1, max=100_000)
+    ] = None
+    seed: Annotated[int, option("N", "Seed of the draw; recorded.", min=0, max=2**62)] = 1
+    raters: Annotated[int, option("N", "How many people judge each.", min=1, max=1000)] = 3
+    variant: opt.Variant = None
+
+
 @app.command("tasks")
+@opt.grouped
 def tasks(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     source: Annotated[
@@ -194,12 +210,8 @@ def tasks(
     ] = None,
     kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")] = "criteria",
     second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
-    sample: Annotated[
-        int | None, option("N", "How many to draw \\[default: 60; for the baseline all].", min=1, max=100_000)
-    ] = None,
-    seed: Annotated[int, option("N", "Seed of the draw; recorded.", min=0, max=2**62)] = 1,
-    raters: Annotated[int, option("N", "How many people judge each.", min=1, max=1000)] = 3,
-    variant: opt.Variant = None,
+    *,
+    drawing: Drawing,
     where: opt.Where = None,
     home: Home = HOME,
     database: Database = None,
@@ -214,13 +226,13 @@ def tasks(
     from kapwa.studio.ratings.drawing import draw, naming
 
     project = commands.find_project(name)
-    where_ = opt.parse_where(where)
+    drawing.sample = drawing.sample or 0
     sources = [path for path in (source, second) if path is not None]
-    made = draw(project, kind, *sources, sample=sample or 0, seed=seed, raters=raters, variant=variant, where=where_)
+    made = draw(project, kind, *sources, where=opt.parse_where(where), **vars(drawing))
     people = "person" if made.raters == 1 else "people"
     note(f"Draw {made.number}: {made.sample} for {made.raters} {people} each, seed {made.seed}.")
-    if told := naming(made):
-        note(f"{told} of them name the model that wrote them, so raters can tell.")
+    if n_naming := naming(made):
+        note(f"{n_naming} of them name the model that wrote them, so raters can tell.")
     note(f"They are under Work for: kapwa studio invite {name} --role {VALIDATOR if kind == 'baseline' else RATER}")
 
 
@@ -267,10 +279,10 @@ def import_(
     from kapwa.studio.core import exchange
 
     if data.endswith(".zip"):
-        beside = Path(data).with_suffix(".secret")
-        secret = secret or (beside if beside.is_file() else None)
-        own = {"secret": secret, "withdrawn": withdrawn}
-        made = exchange.import_project(commands.checked_name(name), Path(data), **own)
+        secret_file = Path(data).with_suffix(".secret")
+        secret = secret or (secret_file if secret_file.is_file() else None)
+        files = {"secret": secret, "withdrawn": withdrawn}
+        made = exchange.import_project(commands.checked_name(name), Path(data), **files)
         note(f"{made.slug} is restored, with everything that was in {data} and that nobody has withdrawn since.")
         if secret is None:
             note("Without its secret, decisions on answers, the private share and the human baseline are made again.")
@@ -297,11 +309,11 @@ def import_work(
 
     project, refused = commands.find_project(name), False
     for path in files:
-        taken = take_in(project, path)
-        note(f"{path}: {taken.new} new answer{'s' * (taken.new != 1)}, {taken.known} known before.")
-        for line in taken.refused:
+        counts = take_in(project, path)
+        note(f"{path}: {counts.new} new answer{'s' * (counts.new != 1)}, {counts.known} known before.")
+        for line in counts.refused:
             note(line)
-        refused |= bool(taken.refused)
+        refused |= bool(counts.refused)
     if refused:
         raise typer.Exit(2)
 
@@ -342,15 +354,15 @@ def check(
     of removed texts that could not be cleared before; exit code 2 where they stay.
     """
     commands = _open(home, database)
-    projects, events, found = commands.check(names or ())
+    projects, events, differences = commands.check(names or ())
     from kapwa.studio.core.exchange import lacking
 
-    found += [line for path in kept or () for line in lacking(path)]
-    for line in found:
+    differences += [line for path in kept or () for line in lacking(path)]
+    for line in differences:
         show(line)
     left = commands.clear_traces()
     if left:
         show(left)
-    if found or left:
+    if differences or left:
         raise typer.Exit(2)
     note(f"{projects} project{'s' * (projects != 1)}, {events} events: every table agrees with its events.")

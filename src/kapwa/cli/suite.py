@@ -91,7 +91,7 @@ def list_(json: Json = False) -> None:
     if not entries:
         note(f"None yet (they are kept in {config_folder()}). Add one: kapwa suite add FOLDER")
         return
-    rows = [(one.name, one.form, ", ".join(one.tasks), f"{one.folder}{_gone(one)}") for one in entries]
+    rows = [(entry.name, entry.form, ", ".join(entry.tasks), f"{entry.folder}{_gone(entry)}") for entry in entries]
     show_table(("name", "form", "tasks", "folder"), rows)
 
 

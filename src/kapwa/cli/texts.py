@@ -64,8 +64,8 @@ def words(
             raise UsageError(f"There are no texts about {name!r}.", hint=nearest(name, known))
     rows = []
     for corpus in corpora:
-        for found in word_lists(corpus, method=cast(Method, method), top=top, by_topic=by is not None):
-            shown = found if identity is None else found.only(identity)
+        for listed in word_lists(corpus, method=cast(Method, method), top=top, by_topic=by is not None):
+            shown = listed if identity is None else listed.only(identity)
             if json:
                 rows += shown.table().to_dicts()
             else:
@@ -74,28 +74,28 @@ def words(
         show_json(rows)
 
 
-def _show(found: WordList) -> None:
-    show(_table(found))
-    if not found.words.height:
+def _show(word_list: WordList) -> None:
+    show(_table(word_list))
+    if not word_list.words.height:
         note("No word marks any of them.")
-    elif (found.words["p_adjusted"] < CLEAR).any():
+    elif (word_list.words["p_adjusted"] < CLEAR).any():
         note("* in more of its texts than shuffled names explain; the risk that a list has one such by chance is 5%")
     else:
         note("No word is in more texts of an identity than shuffled names explain.")
 
 
-def _table(found: WordList) -> Table:
+def _table(word_list: WordList) -> Table:
     from rich.table import Table
 
-    topic = "" if found.topic == "all" else f", {found.topic}"
-    table = Table(title=f"{found.corpus}, {found.task}{topic}", title_justify="left", show_lines=False)
+    topic = "" if word_list.topic == "all" else f", {word_list.topic}"
+    table = Table(title=f"{word_list.corpus}, {word_list.task}{topic}", title_justify="left", show_lines=False)
     table.add_column("Identity", no_wrap=True)
     table.add_column("Words, the most distinctive first", ratio=1)
-    by = "score" if found.method == "tfidf" else "z"
-    for (identity,), rows in found.words.group_by("identity", maintain_order=True):
+    by = "score" if word_list.method == "tfidf" else "z"
+    for (identity,), rows in word_list.words.group_by("identity", maintain_order=True):
         shown = zip(rows["word"], rows[by], rows["p_adjusted"], strict=True)
-        told = ", ".join(f"{word} {score:.1f}{'*' * (p < CLEAR)}" for word, score, p in shown)
-        table.add_row(str(identity), told)
+        listed = ", ".join(f"{word} {score:.1f}{'*' * (p < CLEAR)}" for word, score, p in shown)
+        table.add_row(str(identity), listed)
     return table
 
 
@@ -105,8 +105,7 @@ values = group("Check tables of cultural values (Hofstede, World Values Survey, 
 @values.command("check")
 def check(
     path: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A table of any kind: one row per country, one column per question."),
+        Path, typer.Argument(metavar="FILE", help="A table of any kind: one row per country, one column per question.")
     ],
     identities: Annotated[
         Path | None, option("FILE", "Say which of these nationalities have values (one per line).")
@@ -129,5 +128,5 @@ def check(
     from kapwa.analysis.values.check import check_values, read_identities
 
     named = None if identities is None else read_identities(identities)
-    found = check_values(path, identities=named, country=country)
-    show_check(found, found.report, json=json)
+    checked = check_values(path, identities=named, country=country)
+    show_check(checked, checked.report, json=json)

@@ -44,5 +44,4 @@ def card_findings(cards: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> 
         if not card["citation"]:
             yield Finding("note", str(path), f"the card of {card['title']!r} names no citation")
         if not card["reviewed_by_native_speakers"]:
-            message = f"{card['title']!r} was not reviewed by native speakers"
-            yield Finding("warning", str(path), message)
+            yield Finding("warning", str(path), f"{card['title']!r} was not reviewed by native speakers")

@@ -58,9 +58,10 @@ def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[Kind]:
     ``least``: how many findings make a kind; fewer, and with None all, stay as they are.
     """
     groups: dict[tuple[object, ...], list[tuple[Finding, list[str]]]] = {}
-    for one in findings:
-        pieces = _NAMED.split(one.message)  # at odd places stands what differs from row to row
-        groups.setdefault((one.severity, one.path, one.column, *pieces[::2]), []).append((one, pieces))
+    for finding in findings:
+        pieces = _NAMED.split(finding.message)  # at odd places stands what differs from row to row
+        kind = (finding.severity, finding.path, finding.column, *pieces[::2])
+        groups.setdefault(kind, []).append((finding, pieces))
     kinds: list[Kind] = []
     for group in groups.values():
         if least is None or len(group) < least:

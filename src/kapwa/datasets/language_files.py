@@ -7,7 +7,6 @@ twice, and examples that do not hold by the rules of the file.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
 from pathlib import Path
@@ -29,6 +28,8 @@ _LINES = {"pieces", "replies", "denials", "examples", "more", "less", "either", 
 _PLAIN = {"examples", "non_answers", "letters", "strings", "alike", "combined"}
 _SPACED = {"function_words", "letters", "loose_letters"}  # parted by spaces
 _NAMED = re.compile(r"\{[a-z_]+\}")  # {n}, {h} and the pieces
+# What a pattern of quantities may hold in braces; where it is a number, it must.
+_MEANT = {"more": ("{n}",), "less": ("{n}",), "clock": ("{h}", "{plus}", "{minus}")}
 # The module re reads these patterns, in every language at once; only 'linker' is read by regex alone.
 _OF_REPLIES = {"replies", "pieces"}
 
@@ -51,18 +52,15 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
         wrong = partial(DataError, path=path, column=".".join(map(str, place)))
         if place == ("tag",) and value != (tag := canonical(value)):
             yield wrong(f"{value!r} is {tag!r} in Kapwa.", row=row, hint=f"Write 'tag: {tag}'.")
-        if _LINES.isdisjoint(place):
-            words = words_of(value) if _SPACED.isdisjoint(place) else value.split()
-            twice = (word for word, times in Counter(words).items() if times > 1)
-            yield from (wrong(f"{word!r} appears twice.", row=row, hint="Delete one of the two.") for word in twice)
-            continue
-        lines = lines_of(value)
-        for number, line in enumerate(lines):
-            at = row + number + ("\n" in value)
-            if line in lines[:number]:
-                yield wrong(f"{line!r} appears twice.", row=at, hint="Delete one of the two.")
-            if fault := None if _PLAIN & set(place) else _fault(place, line):
-                yield wrong(f"the pattern {line!r} {fault[0]}.", row=at, hint=fault[1])
+        in_lines = not _LINES.isdisjoint(place)
+        words = words_of(value) if _SPACED.isdisjoint(place) else value.split()
+        entries = lines_of(value) if in_lines else words
+        for number, entry in enumerate(entries):
+            at = row + number + ("\n" in value) if in_lines else row
+            if entry in entries[:number]:
+                yield wrong(f"{entry!r} appears twice.", row=at, hint="Delete one of the two.")
+            if in_lines and _PLAIN.isdisjoint(place) and (fault := _fault(place, entry)):
+                yield wrong(f"the pattern {entry!r} {fault[0]}.", row=at, hint=fault[1])
 
 
 def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
@@ -80,6 +78,18 @@ def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
         return "holds a group that would be counted", "Write (?:...) for (...)."
     if joined.flags != regex.compile("").flags:
         return "changes how other patterns are read", "Delete what is like (?i); texts are in lower case."
+    return _fault_of_names(place, line)
+
+
+def _fault_of_names(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
+    """Say which name in braces means nothing where it stands, or which is missing."""
+    known = _MEANT.get(str(place[-1]), ()) if place[0] == "quantities" else ()
+    named = () if place[0] == "replies" else _NAMED.findall(line)  # those of replies are pieces, already put in
+    if unknown := [name for name in named if name not in known]:
+        hint = f"Known: {', '.join(known)}." if known else f"Write \\{unknown[0]} for a brace that is meant as such."
+        return f"holds {unknown[0]}, which stands for nothing there", hint
+    if known == ("{n}",) and not named:
+        return "does not say where the number stands", "Write {n} for the number."
     return None
 
 
@@ -99,7 +109,7 @@ def failed_examples(language: Language, examples: Examples) -> Iterator[tuple[st
     def meet(*texts: str) -> tuple[bool, ...]:  # whether every word of each text shares a key with one of the other
         keys = [[language.keys(token) for token in language.tokens(language.fold(text))] for text in texts]
         ways = (keys, keys[::-1])
-        return tuple(bool(own) and all(any(word & key for key in other) for word in own) for own, other in ways)
+        return tuple(bool(left) and all(any(word & key for key in right) for word in left) for left, right in ways)
 
     def gives(reply: str, answer: str, kind: Kind = "text") -> bool:
         return matcher.match(reply, answer, kind) is not None

@@ -1,8 +1,8 @@
 """Find data by what a user names (a file, folder, sample pack, data set of the hub) and read packs: a card and tables.
 
->>> found = locate("sample:filipino", packs=PACKS)
->>> data = DataSet(found.name, found.path)
->>> situations = data.read(found.path / "situations.csv", Situation, data.read_card(found.path))
+>>> location = locate("sample:filipino", packs=PACKS)
+>>> data = DataSet(location.name, location.path)
+>>> situations = data.read(location.path / "situations.csv", Situation, data.read_card(location.path))
 >>> data.problems, data.source()
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from kapwa.datasets.card import CARD_NAME, Card, card_findings
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
-from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_model, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_model, read_records
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 
@@ -70,9 +70,8 @@ def fetch(wanted: HubId, patterns: Sequence[str]) -> Location:
 
     shown = f"The dataset {wanted.repo!r}"
     try:
-        folder = snapshot_download(
-            wanted.repo, repo_type="dataset", revision=wanted.revision, allow_patterns=list(patterns)
-        )
+        which: dict[str, Any] = {"repo_type": "dataset", "revision": wanted.revision}
+        folder = snapshot_download(wanted.repo, **which, allow_patterns=list(patterns))
     except errors.RevisionNotFoundError:
         message, hint = f"{shown} has no revision {wanted.revision!r}.", "Leave out '@…' for the newest."
     except errors.GatedRepoError:
@@ -149,7 +148,7 @@ def locate(
         return fetch(wanted, patterns)
     known = [SAMPLE, *(f"{SAMPLE}:{name}" for name in samples), *([own_dataset] if own_dataset else [])]
     with contextlib.suppress(OSError, ValueError):
-        siblings = [str(one) for one in Path(text).parent.iterdir() if not one.name.startswith(".")]
+        siblings = [str(path) for path in Path(text).parent.iterdir() if not path.name.startswith(".")]
         known += difflib.get_close_matches(text, siblings, cutoff=0.5)  # what else lies there is no help
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     others = " Another hub data set is written hub:OWNER/NAME." if own_dataset else ""
@@ -173,7 +172,7 @@ def choice_of_packs(data: str | Path, folder: Path, role: str) -> str:
     """Return a hint for ``folder``, named by ``data``, that has no table ``role``: which packs in it have one."""
     sign = ":" if str(data) == SAMPLE else "/"
     held = children(folder) if folder.is_dir() else []
-    packs = [f"{data}{sign}{one.name}" for one in held if table_files(one, role)]
+    packs = [f"{data}{sign}{pack.name}" for pack in held if table_files(pack, role)]
     return f"Name one of its packs: {', '.join(packs)}." if packs else f"A pack has a table such as {role}.csv."
 
 
@@ -196,9 +195,8 @@ class DataSet:
 
     def note_file(self, file: Path, name: str = "") -> None:
         """Keep a file's bytes for the digest, under its name within the data unless another is given."""
-        root = self.path
-        inside = root is not None and root.is_dir() and file.is_relative_to(root)
-        relative = file.relative_to(root).as_posix() if inside and root is not None else file.name
+        inside = self.path is not None and self.path in file.parents
+        relative = file.relative_to(self.path).as_posix() if self.path and inside else file.name
         with contextlib.suppress(OSError):  # a file that cannot be read is already among the problems
             self.files[name or relative] = file.read_bytes()
 
@@ -227,27 +225,19 @@ class DataSet:
         self.note_file(file, name)
         return table
 
-    def read(
-        self,
-        table: Path | Table,
-        model: type[RowT],
-        defaults: Defaults | None = None,
-        *,
-        what: str = "this form",
-        language_of: Callable[[Record], str] | None = None,
-    ) -> list[RowT]:
-        """Return the sound rows of a table as ``model``; see :func:`kapwa.datasets.rows.read_rows`."""
+    def read(self, table: Path | Table, model: type[RowT], defaults: Defaults | None = None, **how: Any) -> list[RowT]:
+        """Return the sound rows of a table as ``model``; ``how``: of :func:`kapwa.datasets.rows.read_rows`."""
         if isinstance(table, Path):
             table = self.read_table(table)
-        found = read_rows(table, model, defaults, what=what, language_of=language_of)
-        self.problems += found.problems
-        self.oddities += found.oddities
-        return found.rows
+        rows, problems, oddities = read_rows(table, model, defaults, **how)
+        self.problems += problems
+        self.oddities += oddities
+        return rows
 
     def source(self) -> DataSource:
         """Describe where the items came from; several packs give ``{"packs": [card, …]}``."""
         card = self.cards[0] if len(self.cards) == 1 else {"packs": self.cards} if self.cards else {}
-        illustrative = any(bool(one.get("illustrative")) for one in self.cards)
+        illustrative = any(bool(card.get("illustrative")) for card in self.cards)
         return DataSource(self.name, self.path, digest(self.files), card, illustrative)
 
     def findings(self, path: Path) -> Iterator[Finding]:
@@ -256,6 +246,5 @@ class DataSet:
         yield from self.oddities
         for folder in dict.fromkeys(table.path.parent for table in self.tables):
             if not self.cards and not (folder / CARD_NAME).exists():
-                text = "no card.yaml: licence, authors, consent and limits are not stated"
-                yield Finding("note", str(folder), text)
+                yield Finding("note", str(folder), "no card.yaml: licence, authors, consent and limits are not stated")
         yield from card_findings(self.cards, self.card_paths or [path])

@@ -11,9 +11,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -32,7 +32,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
-from kapwa.datasets.findings import Finding
+from kapwa.datasets.findings import Finding, Severity
 from kapwa.datasets.tables import Record, Table, stray_rows
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, has_script, scripts_of, tag_hint
@@ -54,6 +54,19 @@ class Origin(NamedTuple):
 
     path: Path
     row: int
+
+    @property
+    def pack_file(self) -> str:
+        """The file with the folder of its pack, as messages about several packs name it."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    def problem(self, message: str, column: str | None = None, hint: str | None = None) -> DataError:
+        """Return what stops a run: what is wrong with the row, or with a cell of it."""
+        return DataError(message, path=self.path, row=self.row, column=column, hint=hint)
+
+    def finding(self, severity: Severity, message: str, column: str | None = None) -> Finding:
+        """Return what is odd about the row, or about a cell of it."""
+        return Finding(severity, str(self.path), message, self.row, column)
 
 
 class CellProblem(NamedTuple):
@@ -175,8 +188,8 @@ class RowsRead(NamedTuple, Generic[RowT]):
 @cache
 def columns_of(model: type[Row]) -> dict[str, bool]:
     """Return the columns of a row model by the names that files use, and whether each must be there."""
-    fields = {name: found for name, found in model.model_fields.items() if name != "origin"}
-    return {found.alias or name: found.is_required() for name, found in fields.items()}
+    fields = {name: field for name, field in model.model_fields.items() if name != "origin"}
+    return {field.alias or name: field.is_required() for name, field in fields.items()}
 
 
 def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding]]:
@@ -185,24 +198,27 @@ def named_alike(table: Table, known: Iterable[str]) -> tuple[Table, list[Finding
     A note lists them. A name that two columns would have is left as it is.
     """
     meant = {_SIGNS.sub("", name).casefold(): name for name in known if name not in table.header}
-    found = {name: meant.get(_SIGNS.sub("", name).casefold(), name) for name in table.header}
-    changed = {name: to for name, to in found.items() if name != to and list(found.values()).count(to) == 1}
+    names = {name: meant.get(_SIGNS.sub("", name).casefold(), name) for name in table.header}
+    columns_with = Counter(names.values())
+    names = {name: meant_name if columns_with[meant_name] == 1 else name for name, meant_name in names.items()}
+    changed = ", ".join(f"{name!r} as {to!r}" for name, to in names.items() if name != to)
     if not changed:
         return table, []
-    records = [
-        Record(row, {changed.get(name, name): cell for name, cell in cells.items()}) for row, cells in table.records
-    ]
-    said = ", ".join(f"{name!r} as {to!r}" for name, to in changed.items())
-    notes = [Finding("note", str(table.path), f"names of columns that are written otherwise are read: {said}")]
-    header = tuple(changed.get(name, name) for name in table.header)
-    return table._replace(header=header, records=records), notes
+    notes = [Finding("note", str(table.path), f"names of columns that are written otherwise are read: {changed}")]
+    return _with_columns(table, names), notes
+
+
+def _with_columns(table: Table, names: Mapping[str, str]) -> Table:
+    """Return ``table`` with the columns in ``names`` alone, each under its new name."""
+    records = []
+    for row, cells in table.records:
+        records.append(Record(row, {names[name]: cell for name, cell in cells.items() if name in names}))
+    return table._replace(header=tuple(names[name] for name in table.header if name in names), records=records)
 
 
 def known_part(table: Table, model: type[Row]) -> Table:
     """Return ``table`` without the columns that ``model`` does not have, for files that hold more than is read."""
-    known = columns_of(model)
-    records = [Record(one.row, {k: v for k, v in one.cells.items() if k in known}) for one in table.records]
-    return table._replace(header=tuple(name for name in table.header if name in known), records=records)
+    return _with_columns(table, {name: name for name in columns_of(model)})
 
 
 def read_rows(
@@ -220,7 +236,7 @@ def read_rows(
     A table of wrong columns, or whose letters were lost when it was saved, gives these problems alone.
     """
     known = columns_of(model)
-    table, renamed = (table, []) if known.keys() >= set(table.header) else named_alike(table, known)
+    table, renamed = named_alike(table, known)
     problems = column_problems(table, model, what)
     if problems or not table.records:
         return RowsRead([], problems, renamed)
@@ -235,15 +251,15 @@ def read_rows(
         return RowsRead([], [*problems, *lost], [*renamed, *oddities])
     cells: list[dict[str, Any]] = []
     for record in table.records:
-        own: dict[str, Any] = dict(record.cells)
-        own |= {name: values[name] for name in values if name in known and not str(own.get(name, "")).strip()}
-        cells.append({**own, "origin": Origin(table.path, record.row)})
-    found, wrong = _validated(cells, model)
+        row: dict[str, Any] = {**record.cells, "origin": Origin(table.path, record.row)}
+        row |= {name: values[name] for name in values if name in known and not str(row.get(name, "")).strip()}
+        cells.append(row)
+    rows, wrong = _validated(cells, model)
     if wrong:
         faulty = {problem.row for problem in wrong}
         stray = {problem.row: problem for problem in stray_rows(table, known) if problem.row in faulty}
         wrong = [*stray.values(), *(problem for problem in wrong if problem.row not in stray)]
-    return RowsRead(found, [*problems, *wrong], [*renamed, *oddities])
+    return RowsRead(rows, [*problems, *wrong], [*renamed, *oddities])
 
 
 def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list[RowT], list[DataError]]:
@@ -265,46 +281,38 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
         before = first.setdefault(key, row["origin"].row)
         if before != row["origin"].row and key[0]:
             message = f"{key[0]!r} is already the {model.unique[0]} of row {before}."
-            wrong.append(_placed(row["origin"], columns[0], message, f"Give every row its own {model.unique[0]}."))
-    for one in rows:
-        found = one.contradictions()
-        wrong += [_placed(one.origin, aliases.get(name, name), message, hint) for name, message, hint in found]
+            wrong.append(row["origin"].problem(message, columns[0], f"Give every row its own {model.unique[0]}."))
+    for sound in rows:
+        for name, message, hint in sound.contradictions():
+            wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))
     faulty = {problem.row for problem in wrong}
-    return [one for one in rows if one.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
+    return [row for row in rows if row.origin.row not in faulty], sorted(wrong, key=lambda problem: problem.row or 0)
 
 
 def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
     column, context, kind = str(detail["loc"][1]), detail.get("ctx", {}), detail["type"]
     if kind == "string_pattern_mismatch":
-        return _placed(origin, column, NO_TAG.format(detail["input"]), tag_hint(detail["input"]))
+        return origin.problem(NO_TAG.format(detail["input"]), column, tag_hint(detail["input"]))
     if kind == "string_too_short" and column in UNKNOWN_DEFAULTS:
         hint = "Fill it in, or put a card.yaml beside the file."
-        return _placed(origin, column, "is empty, and no card.yaml says it.", hint)
+        return origin.problem("is empty, and no card.yaml says it.", column, hint)
     if kind in ("missing", "string_too_short", "too_short"):
         usual = "Separate several texts with ';'." if kind == "too_short" else "Every row needs one."
-        return _placed(origin, column, "is empty.", model.remedies.get(column, usual))
+        return origin.problem("is empty.", column, model.remedies.get(column, usual))
     if kind == "string_type":
-        return _placed(origin, column, "is a list, but one text is needed.")
-    return _placed(origin, column, str(context.get("message") or f"{detail['msg']}."), context.get("hint"))
-
-
-def _placed(origin: Origin, column: str, message: str, hint: str | None = None) -> DataError:
-    return DataError(message, path=origin.path, row=origin.row, column=column, hint=hint)
+        return origin.problem("is a list, but one text is needed.", column)
+    return origin.problem(str(context.get("message") or f"{detail['msg']}."), column, context.get("hint"))
 
 
 def column_problems(table: Table, model: type[Row], what: str) -> list[DataError]:
     """Say which columns are missing, and which are not columns of ``model`` (a misspelt one is both)."""
     header, known = table.header, columns_of(model)
-    if not header:
-        return []
+    problem = partial(DataError, path=table.path, row=1)
+    missing = [name for name, required in known.items() if header and required and name not in header]
+    problems = [problem("is missing.", column=name, hint=nearest(name, header)) for name in missing]
     unknown = [name for name in header if name not in known and not re.fullmatch(model.more_columns, name)]
-    missing = [name for name, required in known.items() if required and name not in header]
-    problems = [
-        DataError("is missing.", path=table.path, row=1, column=name, hint=nearest(name, header)) for name in missing
-    ]
-    for name in unknown:
-        hint = nearest(name, (*known, *model.more_shown))
-        problems.append(DataError(f"is not a column of {what}.", path=table.path, row=1, column=name, hint=hint))
+    shown = (*known, *model.more_shown)
+    problems += [problem(f"is not a column of {what}.", column=name, hint=nearest(name, shown)) for name in unknown]
     return problems
 
 
@@ -312,19 +320,14 @@ def _written_texts(
     table: Table, model: type[Row], usual: str, language_of: Callable[[Record], str] | None
 ) -> Iterator[WrittenText]:
     """Yield every text of a marked column with the language that it should be in."""
-    marked = [
-        (found.alias or name, mark)
-        for name, found in model.model_fields.items()
-        for mark in found.metadata
-        if isinstance(mark, WrittenIn)
-    ]
+    fields = [(field.alias or name, field.metadata) for name, field in model.model_fields.items()]
+    marked = [(name, mark) for name, marks in fields for mark in marks if isinstance(mark, WrittenIn)]
     # A column such as text_fil says its language itself.
     more = [name for name in table.header if re.fullmatch(model.more_columns, name)]
     marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
     english = [column for column, mark in marked if mark.language == "en"]
     for record in table.records:
-        own = str(record.cells.get("language", "")).strip() or usual
-        local = language_of(record) if language_of else own
+        local = language_of(record) if language_of else str(record.cells.get("language", "")).strip() or usual
         glosses = {record.cells.get(column) for column in english}
         for column, mark in marked:
             cell = record.cells.get(column, "")
@@ -366,24 +369,24 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
     columns: defaultdict[tuple[Path, str, str], list[WrittenText]] = defaultdict(list)
     for cell in cells:
         columns[cell.path, cell.column, cell.language].append(cell)
-    for (path, column, language), own in columns.items():
+    for (path, column, language), written in columns.items():
         scripts = scripts_of(language)
         # "?" where each letter was: several, or one alone, and no letter left of the language's script.
         lost = [
             bool(_RUN.search(text) and scripts and not has_script(text, scripts))
             if _LETTER.search(text)
             else bool(_RUN.search(text)) or text.strip() == "?"
-            for text in (cell.text for cell in own)
+            for text in (cell.text for cell in written)
         ]
-        if scripts and 2 * sum(lost) > len(own):
+        if scripts and 2 * sum(lost) > len(written):
             message = (
-                f"holds '?' where its letters were, and so do {sum(lost)} of {len(own)} cells of the column: "
+                f"holds '?' where its letters were, and so do {sum(lost)} of {len(written)} cells of the column: "
                 f"the table was saved in an encoding without the letters of {language!r}."
             )
-            row = own[lost.index(True)].row
+            row = written[lost.index(True)].row
             problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))
             continue
-        for cell, gone in zip(own, lost, strict=True):
+        for cell, gone in zip(written, lost, strict=True):
             inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
             if gone:
                 message = f"holds '?' where letters should be. {_LOST}"

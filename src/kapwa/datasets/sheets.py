@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +51,7 @@ class Sheet:
 def xlsx_bytes(sheet: Sheet, rows: Sequence[Sequence[str]]) -> bytes:
     """Return the workbook: the form with validated answer cells, and a page of instructions.
 
-    ``rows``: the sheet's rows as printable text, shorter than a cell's limit.
+    ``rows``: the sheet's rows as printable text. Raises UsageError for one longer than a spreadsheet cell.
     """
     import openpyxl
 
@@ -62,7 +63,7 @@ def xlsx_bytes(sheet: Sheet, rows: Sequence[Sequence[str]]) -> bytes:
     page.sheet_view.rightToLeft = from_right
     _head(page, sheet.columns, horizontal="right" if from_right else "left")
     for number, row in enumerate(rows, start=2):
-        _body_row(page, number, row, sheet.columns)
+        _body_row(page, number, row, sheet)
     for index, column in enumerate(sheet.columns, start=1):
         if column.allowed:
             _validate(page, index, column)
@@ -86,13 +87,17 @@ def _head(page: Any, columns: Sequence[Column], *, horizontal: str) -> None:
     page.row_dimensions[1].height = 20
 
 
-def _body_row(page: Any, number: int, row: Sequence[str], columns: Sequence[Column]) -> None:
+def _body_row(page: Any, number: int, row: Sequence[str], sheet: Sheet) -> None:
     from openpyxl.styles import Alignment, Border, PatternFill, Side
 
     line = Side(style="thin", color="CFD8DC")
     rule, box = Border(bottom=line), Border(left=line, right=line, bottom=line)
     answer = PatternFill("solid", fgColor="FFF8E1")
-    for index, (text, column) in enumerate(zip(row, columns, strict=True), start=1):
+    for index, (text, column) in enumerate(zip(row, sheet.columns, strict=True), start=1):
+        if len(text) >= MAX_XLSX_CELL:
+            place = f"Row {number} of {sheet.name}.xlsx: column {column.name!r}"
+            limit = f"has {len(text):,} characters; a spreadsheet cell holds {MAX_XLSX_CELL:,}."
+            raise UsageError(f"{place} {limit}", hint="Ask for CSV only, or leave this text out.")
         cell = page.cell(row=number, column=index)
         _set_text(cell, text)
         order = 2 if right_to_left([text]) else 1
@@ -101,7 +106,7 @@ def _body_row(page: Any, number: int, row: Sequence[str], columns: Sequence[Colu
         if column.allowed:
             cell.fill = answer
     # Without a height, spreadsheets show the first line of a wrapped cell and hide the rest.
-    lines = max(_lines(text, column.width) for text, column in zip(row, columns, strict=True))
+    lines = max(_lines(text, column.width) for text, column in zip(row, sheet.columns, strict=True))
     page.row_dimensions[number].height = min(_LINE * (lines + 0.4), _MAX_HEIGHT)
 
 
@@ -171,27 +176,26 @@ def _instruction_page(page: Any, markdown: str) -> None:
 
 def _paragraphs(markdown: str) -> list[tuple[str, bool]]:
     """Split the instructions into lines of a page, each with whether it is a title; no Markdown signs are left."""
-    found: list[tuple[str, bool]] = []
+    paragraphs: list[tuple[str, bool]] = []
     follows = False  # a line of a paragraph or of a list's entry that has begun
     for line in markdown.splitlines():
         text = line.replace("**", "").replace("`", "").strip()
         if text.startswith("#"):
-            found.append((text.lstrip("# "), True))
+            paragraphs.append((text.lstrip("# "), True))
         elif text.startswith("- ") or (text and not follows):
-            found.append((f"• {text[2:]}" if text.startswith("- ") else text, False))
+            paragraphs.append((f"• {text[2:]}" if text.startswith("- ") else text, False))
         elif text:
-            found[-1] = (f"{found[-1][0]} {text}", False)
+            paragraphs[-1] = (f"{paragraphs[-1][0]} {text}", False)
         follows = bool(text) and not text.startswith("#")
-    return found
+    return paragraphs
 
 
 def right_to_left(texts: Iterable[str]) -> bool:
     """Say whether most letters of ``texts`` belong to a script written from right to left."""
     balance = 0
-    for text in texts:
-        for character in text:
-            direction = unicodedata.bidirectional(character)
-            balance += (direction in ("R", "AL")) - (direction == "L")
+    for character in chain.from_iterable(texts):
+        direction = unicodedata.bidirectional(character)
+        balance += (direction in ("R", "AL")) - (direction == "L")
     return balance > 0
 
 
@@ -218,14 +222,6 @@ def render(sheet: Sheet, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
     if "csv" in formats:
         files[f"{sheet.name}.csv"] = csv_bytes([column.name for column in sheet.columns], rows)
     if "xlsx" in formats:
-        for number, row in enumerate(rows, start=2):
-            for column, cell in zip(sheet.columns, row, strict=True):
-                if len(cell) >= MAX_XLSX_CELL:
-                    raise UsageError(
-                        f"Row {number} of {sheet.name}.xlsx: column {column.name!r} has {len(cell):,} characters; "
-                        f"a spreadsheet cell holds {MAX_XLSX_CELL:,}.",
-                        hint="Ask for CSV only, or leave this text out.",
-                    )
         files[f"{sheet.name}.xlsx"] = xlsx_bytes(sheet, rows)
     return files
 
@@ -237,11 +233,9 @@ def write_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
     """
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file, but forms are written into a folder.")
-    existing = [name for name in files if (out / name).exists()]
+    existing = next((out / name for name in files if (out / name).exists()), None)
     if existing:
-        raise UsageError(
-            f"{out / existing[0]} exists already and may hold answers.", hint="Name another folder with --out."
-        )
+        raise UsageError(f"{existing} exists already and may hold answers.", hint="Name another folder with --out.")
     with filling(out) as fresh:
         for name, content in files.items():
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
@@ -261,10 +255,9 @@ def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bo
 
     A sheet somebody renamed is still read, and a stray file fails loudly instead of being left out.
     """
-    given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     what, example = ("key", f"{kind}-key.csv") if keys else ("filled sheets", f"{kind}-p1.csv")
-    found: list[Path] = []
-    for path in given:
+    files: list[Path] = []
+    for path in [Path(paths)] if isinstance(paths, str | Path) else map(Path, paths):
         sheets = [path]
         if path.is_dir():
             sheets = [
@@ -277,10 +270,10 @@ def sheet_files(paths: str | Path | Sequence[str | Path], kind: str, *, keys: bo
             ]
         if not sheets:
             raise DataError(f"holds no {what}.", path=path, hint=f"They are CSV or XLSX, as {example}.")
-        found += sheets
-    if not found:
+        files += sheets
+    if not files:
         raise UsageError(f"No file of {kind} was given.")
-    return found
+    return files
 
 
 def short_names(form_ids: Iterable[str], kind: str) -> dict[str, str]:

@@ -44,9 +44,9 @@ def read_records(path: Path) -> Table:
     if not table.records and not table.problems:
         return table._replace(problems=[DataError("holds no rows.", path=path)])
     records = []
-    for row, given in table.records:
-        cells = dict(given)
-        for name, cell in given.items():
+    for row, as_read in table.records:
+        cells = dict(as_read)
+        for name, cell in as_read.items():
             if isinstance(cell, tuple):
                 cells[name] = tuple(_LINE_END.sub("\n", text) for text in cell)
             elif "\r" in cell:
@@ -112,9 +112,9 @@ def _yaml_cell(value: object, path: Path, row: int | None, column: str) -> Cell:
             raise DataError(f"is longer than {MAX_CELL} characters.", path=path, row=row, column=column)
         return value if isinstance(value, str) else tuple(value)
     kind = type(next(v for v in value if not isinstance(v, str))).__name__ if isinstance(value, list) else ""
-    found = f"a list holding {kind}" if kind else type(value).__name__
+    described = f"a list holding {kind}" if kind else type(value).__name__
     # 0101 unquoted is the number 65 in YAML: ids lose their zeros, so numbers are refused rather than guessed at.
-    raise DataError(f"is {found}, not text.", path=path, row=row, column=column, hint="Put the value in quotes.")
+    raise DataError(f"is {described}, not text.", path=path, row=row, column=column, hint="Put the value in quotes.")
 
 
 class Located(NamedTuple):
@@ -245,9 +245,8 @@ def stray_rows(table: Table, known: Mapping[str, bool]) -> Iterator[DataError]:
     needed = [name for name, required in known.items() if required]
     sums = dict.fromkeys(table.header, 0.0)
     for place, record in enumerate(table.records):
-        filled = [name for name, cell in record.cells.items() if cell and (not isinstance(cell, str) or cell.strip())]
-        empty = [name for name in needed if name not in filled]
-        cells = {name: str(record.cells[name]).strip() for name in filled}
+        cells = {name: str(cell).strip() for name, cell in record.cells.items() if cell and str(cell).strip()}
+        empty = [name for name in needed if name not in cells]
         numbers = {name: float(cell) for name, cell in cells.items() if re.fullmatch(r"\d+(\.\d+)?", cell)}
         summed = [name for name, number in numbers.items() if number == sums[name] > 0]
         if empty and summed and place > 2:  # a second row may just be like the first, and ids 1, 2, 3 add up too
@@ -257,10 +256,10 @@ def stray_rows(table: Table, known: Mapping[str, bool]) -> Iterator[DataError]:
             continue
         for name, number in numbers.items():
             sums[name] += number
-        if not empty or len(filled) > min(len(empty), 2) or len(table.header) <= 3:
+        if not empty or len(cells) > min(len(empty), 2) or len(table.header) <= 3:
             continue
-        shown = str(record.cells[filled[0]]) if filled else ""
+        shown = next(iter(cells.values()), "")
         more = f" and {len(empty) - 1} more that every row needs" if len(empty) > 1 else ""
         message = f"{shown[:60]!r} stands in a row without {empty[0]!r}{more}."
         hint = "Delete the row if it is a note or a total (a column 'notes' keeps notes); else fill it in."
-        yield DataError(message, path=table.path, row=record.row, column=next(iter(filled), None), hint=hint)
+        yield DataError(message, path=table.path, row=record.row, column=next(iter(cells), None), hint=hint)

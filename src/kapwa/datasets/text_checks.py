@@ -12,8 +12,7 @@ from kapwa.datasets.tables import Table
 # Something odd in one cell: a "warning" may change a score, a "note" does not.
 Oddity = tuple[Severity, str]
 
-_BEFORE_BREAK = re.compile(r"[^\S\n]+\n")
-_AFTER_BREAK = re.compile(r"\n[^\S\n]+")
+_AT_BREAK = re.compile(r"[^\S\n]\n|\n[^\S\n]")
 _DOUBLE = re.compile(r"[^\S\n]{2,}")
 _OTHER_SPACE = re.compile(r"[^\S \n]")
 # Joiners shape letters in Persian, Indic scripts and emoji; direction marks keep mixed lines readable.
@@ -43,7 +42,7 @@ def _spaces(cell: str) -> Iterator[Oddity]:
     inner = cell.strip()
     if cell != inner:
         yield "note", "stray whitespace at an end of the cell (removed on reading)"
-    if _BEFORE_BREAK.search(inner) or _AFTER_BREAK.search(inner):
+    if _AT_BREAK.search(inner):
         yield "warning", "stray whitespace beside a line break inside the cell (kept)"
     if _DOUBLE.search(inner):
         yield "warning", "stray whitespace: two spaces in a row (kept)"

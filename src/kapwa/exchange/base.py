@@ -79,8 +79,8 @@ def expected(item: Mapping[str, Any]) -> str | list[str]:
     """
     english = ("answers_en",) if item.get("language") == "en" else ()
     names = (*english, "best", "answer", "answers", "target")  # imports have "target"
-    found = next((item[name] for name in names if item.get(name) is not None), "")
-    return [str(one) for one in found] if isinstance(found, list) else str(found)
+    target = next((item[name] for name in names if item.get(name) is not None), "")
+    return [str(text) for text in target] if isinstance(target, list) else str(target)
 
 
 def moment(manifest: Mapping[str, Any], *names: str) -> datetime | None:
@@ -111,10 +111,8 @@ class ItemDefaults(NamedTuple):
     def refuse(self, file: Path) -> None:
         """Raise UsageError where the user named one of them for results of Kapwa's own tasks, which know them."""
         if named := self.named():
-            raise UsageError(
-                f"{file}: Kapwa's own tasks know the {' and '.join(named)} of each item.",
-                hint=f"Leave out {' and '.join(f'--{name}' for name in named)}.",
-            )
+            hint = f"Leave out {' and '.join(f'--{name}' for name in named)}."
+            raise UsageError(f"{file}: Kapwa's own tasks know the {' and '.join(named)} of each item.", hint=hint)
 
 
 def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
@@ -124,11 +122,11 @@ def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = sorted(path.rglob(pattern))
-    if not found:
+    files = sorted(path.rglob(pattern))
+    if not files:
         hint = "Name that file, or the folder that holds it."
         raise DataError(f"holds no {noun} ({pattern.replace('*', '…')}).", path=path, hint=hint)
-    return found
+    return files
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +211,15 @@ def judged_run(
     errors = [answer.response.error for answer in answers if answer.response.error is not None]
     asked, usual = settings
     changed = {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}
-    said = [f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in changed.items() if name != "messages"]
-    told = [f"{tool} asked with settings of its own: {', '.join(said)}."] if said else []
+    shown = [f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in changed.items() if name != "messages"]
+    about = [f"{tool} asked with settings of its own: {', '.join(shown)}."] if shown else []
     manifest = {
         **described,
         **_outcome(len(items), len(answers), len(answers), errors),
         **origin,
         "options": _options_asked_with(described["options"], changed),
         "metrics": {name: info for name, info in described["metrics"].items() if name in metrics},
-        "notes": [f"Asked by {tool}; Kapwa's own task judged the answers again.", *told, *notes],
+        "notes": [f"Asked by {tool}; Kapwa's own task judged the answers again.", *about, *notes],
     }
     floors = [floor for floor in task.floors(items) if floor.metric in metrics]
     return ImportedRun(_complete(manifest), judged.scores, task.item_table(items), judged.tables, floors, items)
@@ -233,24 +231,24 @@ def _options_asked_with(options: Mapping[str, Any], changed: Mapping[str, Any]) 
     A changed setting that is an option of the task replaces it: lm-eval's ``max_gen_toks=9`` becomes
     ``max_new_tokens=9``. The others are listed under ``asked_with``, long texts by a digest.
     """
-    found, others = dict(options), []
+    asked_with, others = dict(options), []
     for name, value in sorted(changed.items()):
         option = _KAPWA_NAMES.get(name, name)
         if option in options and isinstance(value, int | float):
-            found[option] = value
+            asked_with[option] = value
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
         others.append(f"{name}={text if len(text) <= _LONGEST else short_hash(text, 6)}")
-    return {**found, "asked_with": others} if others else found
+    return {**asked_with, "asked_with": others} if others else asked_with
 
 
 def _outcome(items: int, requests: int, unique: int, errors: Sequence[str]) -> dict[str, Any]:
     """Return the parts of a manifest that tell how many requests there were, and why some failed."""
-    counts = {"items": items, "requests": requests, "unique": unique}
+    asked = {"items": items, "requests": requests, "unique": unique}
     return {
         "machine": {},
         "status": "failed_items" if errors else "complete",
-        "counts": {**counts, "answered": requests - len(errors), "failed": len(errors)},
+        "counts": {**asked, "answered": requests - len(errors), "failed": len(errors)},
         "failures": [{"reason": reason, "count": n} for reason, n in Counter(errors).most_common(10)],
     }
 
@@ -307,13 +305,13 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
             raise UsageError(f"{folder} is not an import, so it is not overwritten.", hint="Name another folder.")
     judged = Judged(imported.scores, imported.tables)
     try:
-        found = results(about, judged, imported.asked, imported.floors, imported.items)
+        tables = results(about, judged, imported.asked, imported.floors, imported.items)
     except DataError as error:
         error.path = error.path or about["imported"]["file"]
         raise
     with filling(folder, anew=True) as fresh:
-        write_results(fresh, found)
-        write_json(fresh / NAME, {**about, "tables": sorted([*RUN_TABLES, *found.tables])}, sort=False)
+        write_results(fresh, tables)
+        write_json(fresh / NAME, {**about, "tables": sorted([*RUN_TABLES, *tables.tables])}, sort=False)
     return folder
 
 

@@ -37,10 +37,11 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     manifest = run.manifest
     rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
     if not rows:
-        raise UsageError(
-            f"{manifest['task']} has no metric for which more is known to be better or worse; eee needs to know this.",
-            hint="Export it as csv or parquet. For a run by an earlier Kapwa, run its command again.",
+        message = (
+            f"{manifest['task']} has no metric for which more is known to be better or worse; eee needs to know this."
         )
+        hint = "Export it as csv or parquet. For a run by an earlier Kapwa, run its command again."
+        raise UsageError(message, hint=hint)
     seconds = int(datetime.now(tz=UTC).timestamp())
     # The schema's file_path: data/<benchmark>/<developer>/<model>/<uuid>.
     developer, _, model = _model_id(manifest).rpartition("/")
@@ -156,9 +157,8 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
     items = {tuple(row.get(key) for key in keys): row for row in run.items.iter_rows(named=True)}
     texts: dict[tuple[Any, ...], str] = {}  # what was written; nothing where continuations were scored
     if "answers" in run.tables and {*keys, "sample", "text"} <= set(run.answers.columns):
-        texts = {
-            row[:-1]: row[-1] for row in run.answers.select(*keys, "sample", "text").drop_nulls("text").iter_rows()
-        }
+        answers = run.answers.select(*keys, "sample", "text").drop_nulls("text")
+        texts = {row[:-1]: row[-1] for row in answers.iter_rows()}
     for row in run.scores.iter_rows(named=True):
         if row["metric"] not in metrics or row["outcome"] not in ("right", "wrong") or row["value"] is None:
             continue
@@ -184,5 +184,5 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
 
 def _expected(item: Mapping[str, Any]) -> list[str]:
     names = ("relevant", "answers", "best", "answer", "target")
-    found: Any = next((item[name] for name in names if item.get(name) is not None), [])
-    return [str(one) for one in (found if isinstance(found, list) else [found])]
+    target: Any = next((item[name] for name in names if item.get(name) is not None), [])
+    return [str(text) for text in (target if isinstance(target, list) else [target])]

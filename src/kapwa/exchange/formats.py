@@ -56,10 +56,9 @@ def _hub_files(run: Run, dataset: str | None = None, task_id: str = "default") -
     Raises UsageError without a dataset or a score.
     """
     if dataset is None or not _REPOSITORY.fullmatch(dataset):
-        found = "none is named" if dataset is None else f"{dataset!r} is not owner/name"
-        raise UsageError(
-            f"hf-eval-results needs the benchmark's dataset on the Hub; {found}.", hint="Name it: --dataset owner/name"
-        )
+        why = "none is named" if dataset is None else f"{dataset!r} is not owner/name"
+        hint = "Name it: --dataset owner/name"
+        raise UsageError(f"hf-eval-results needs the benchmark's dataset on the Hub; {why}.", hint=hint)
     rows = [row for row in overall(run) if row["metric"] in run.manifest["headline"][:1]]
     if not rows:
         raise UsageError(f"{run.path} has no headline score.", hint="See: kapwa report")
@@ -88,8 +87,8 @@ FORMATS: dict[str, Callable[..., Files]] = {
     "parquet": partial(_table_files, form="parquet"),
 }
 IMPORTS = ("inspect", "lm-eval")
-# Of files that cannot be imported, so many are told.
-_TOLD = 5
+# Of files that cannot be imported, so many are shown.
+_SHOWN = 5
 _USUAL = ("relationship", "other")  # which every format may be given
 _FORMAT_OF = {"organization": "eee", "relationship": "eee", "dataset": "hf-eval-results", "task_id": "hf-eval-results"}
 
@@ -112,8 +111,8 @@ def export_run(
     files = [(Path(out) / name, write) for name, write in FORMATS[form](opened, **_chosen(form, options))]
     existing = [path for path, _ in files if path.exists()]
     if existing and not overwrite:
-        found = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
-        raise UsageError(f"{found} already.", hint="Name another folder, or add --overwrite.")
+        which = f"{existing[0]} and {len(existing) - 1} more exist" if len(existing) > 1 else f"{existing[0]} exists"
+        raise UsageError(f"{which} already.", hint="Name another folder, or add --overwrite.")
     options = opened.manifest["options"]
     before = ["the system message"] if options.get("system") else []
     before += [f"the answered examples ({shots})"] if (shots := options.get("shots")) else []
@@ -125,17 +124,16 @@ def export_run(
     return [path for path, _ in files]
 
 
-def _chosen(form: str, given: dict[str, str | None]) -> dict[str, str]:
+def _chosen(form: str, options: dict[str, str | None]) -> dict[str, str]:
     """Refuse an option of another format rather than leave it out silently."""
-    chosen = {name: value for name, value in given.items() if value and (name, value) != _USUAL}
+    chosen = {name: value for name, value in options.items() if value and (name, value) != _USUAL}
     for name in chosen:
         if name not in _FORMAT_OF:
             raise UsageError(f"Exports have no option {name!r}.", hint=nearest(name, _FORMAT_OF))
         if form != _FORMAT_OF[name]:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(
-                f"{form} has no place for {option}.", hint=f"Leave it out; it belongs to --format {_FORMAT_OF[name]}."
-            )
+            hint = f"Leave it out; it belongs to --format {_FORMAT_OF[name]}."
+            raise UsageError(f"{form} has no place for {option}.", hint=hint)
     return chosen
 
 
@@ -162,33 +160,31 @@ def import_result(
     if culture is not None and (not culture.strip() or not culture.isprintable()):
         raise UsageError(f"The culture cannot be {culture!r}.", hint="Name whose it is: --culture Filipino")
     if language is not None and not is_language_tag(language):
-        raise UsageError(
-            f"{language!r} is not a language tag (BCP 47).", hint="Name the language by its code: --language fil"
-        )
+        hint = "Name the language by its code: --language fil"
+        raise UsageError(f"{language!r} is not a language tag (BCP 47).", hint=hint)
     defaults = ItemDefaults(culture or UNKNOWN, language or UNDETERMINED)
     if form == "inspect":
-        from kapwa.exchange.inspect_import import import_inspect as import_one
+        from kapwa.exchange.inspect_import import import_inspect as import_file
 
-        found = files_in(Path(path), "*.eval", "Inspect log")
+        files = files_in(Path(path), "*.eval", "Inspect log")
     else:
-        from kapwa.exchange.lm_eval_import import import_lm_eval as import_one
+        from kapwa.exchange.lm_eval_import import import_lm_eval as import_file
 
-        found = files_in(Path(path), "results_*.json", "lm-eval results file")
+        files = files_in(Path(path), "results_*.json", "lm-eval results file")
     made: list[Path] = []
     failed: list[str] = []
-    for file in found:
+    for file in files:
         try:
             with reading_file(file, form):
-                made += import_one(file, Path(out), defaults, overwrite=overwrite)
+                made += import_file(file, Path(out), defaults, overwrite=overwrite)
         except (DataError, UsageError) as error:
-            if len(found) == 1:
+            if len(files) == 1:
                 raise
             failed.append(error.summary)
     if failed:
-        told = "; ".join(failed[:_TOLD]) + (f"; and {len(failed) - _TOLD} more" if len(failed) > _TOLD else "")
+        shown = failed[:_SHOWN] + ([f"and {len(failed) - _SHOWN} more"] if len(failed) > _SHOWN else [])
+        hint = f"Correct them and import them one by one. Runs made of the others, in {out}: {len(made)}."
         raise DataError(
-            f"{len(failed)} of {len(found)} files were not imported: {told}",
-            path=path,
-            hint=f"Correct them and import them one by one. Runs made of the others, in {out}: {len(made)}.",
+            f"{len(failed)} of {len(files)} files were not imported: {'; '.join(shown)}", path=path, hint=hint
         )
     return made

@@ -25,12 +25,9 @@ METADATA = "kapwa"  # the key under which samples, requests and outputs keep wha
 # Arguments that are one name or several.
 _NAMES = ("variant", "language", "prompt", "country", "metrics")
 # Inspect's words for why a text ended.
-_STOP_REASONS = {
-    "stop": "stop",
-    "length": "max_tokens",
-    "content_filter": "content_filter",
-    "refusal": "content_filter",
-}
+_STOP_REASONS = {"stop": "stop", "length": "max_tokens"} | dict.fromkeys(
+    ("content_filter", "refusal"), "content_filter"
+)
 # Settings of how answers are fetched and kept, which are not what is asked.
 _FETCHING = re.compile(
     "adaptive_connections|attempt_timeout|batch|cache|cache_prompt|extra_headers|fail_on_refusal|max_connections"
@@ -43,13 +40,13 @@ class OpenedTask:
 
     def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Open ``name`` ("kalahi/mc"); ``arguments``: of :func:`kapwa.loading.load_task`, and ``country``."""
-        given = dict(arguments)
-        country = given.pop("country", [])
-        where = dict(given.pop("where", {}))
+        options = dict(arguments)
+        country = options.pop("country", [])
+        where = dict(options.pop("where", {}))
         if country and country != ["all"]:
             where["culture"] = country
         self.name, self.arguments = name, dict(arguments)
-        self.task = open_task(name, where=where, **given)
+        self.task = open_task(name, where=where, **options)
         self.items: Mapping[tuple[str, str], Item] = {(item.id, item.variant): item for item in self.task.items()}
 
     def requests(self, item: Item) -> list[Request]:
@@ -70,22 +67,24 @@ def open_new(name: str, arguments: Mapping[str, Any]) -> OpenedTask:
 
     ``country`` names values of the column ``culture``, "all" every one. Raises what opening raises.
     """
-    given = _normal(arguments)
-    _opened[_key(name, given)] = opened = OpenedTask(name, given)
+    normal = _normal(arguments)
+    _opened[_key(name, normal)] = opened = OpenedTask(name, normal)
     return opened
 
 
 def _normal(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is given in the form that a log keeps: data as a text, names as a list.
+    """Return the arguments in the form that a log keeps: data as a text, names as a list.
 
     Inspect's command line reads a name that looks like a number as one.
     """
-    given = {key: str(value) if key == "data" else value for key, value in arguments.items() if value is not None}
-    where = given.get("where", {})
+    normal = {key: str(value) if key == "data" else value for key, value in arguments.items() if value is not None}
+    where = normal.get("where", {})
     if not isinstance(where, Mapping):
         raise UsageError(f"where is {where!r}; it must name columns.", hint="For example: -T 'where={topic: food}'")
-    given |= {key: _names(given[key]) for key in _NAMES if key in given}
-    return {**given, **({"where": {column: _names(values) for column, values in where.items()}} if where else {})}
+    normal |= {key: _names(normal[key]) for key in _NAMES if key in normal}
+    if where:
+        normal["where"] = {column: _names(values) for column, values in where.items()}
+    return normal
 
 
 def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None = None) -> tuple[OpenedTask, Item]:
@@ -96,16 +95,12 @@ def find(metadata: Mapping[str, Any], data: str | None = None, only: str | None 
     """
     place = metadata.get(METADATA)
     if not isinstance(place, Mapping) or "task" not in place:
-        raise UsageError(
-            "This sample is not of one of Kapwa's tasks: its metadata do not name the item.",
-            hint="Kapwa's scorers judge samples of Kapwa's tasks, such as kapwa/kalahi_mc.",
-        )
+        hint = "Kapwa's scorers judge samples of Kapwa's tasks, such as kapwa/kalahi_mc."
+        raise UsageError("This sample is not of one of Kapwa's tasks: its metadata do not name the item.", hint=hint)
     name = str(place["task"])
     if only not in (None, name):
-        raise UsageError(
-            f"This sample is of {name}; kapwa/{str(only).replace('/', '_')} judges samples of {only}.",
-            hint=f"Score it with: --scorer kapwa/{name.replace('/', '_')}",
-        )
+        message = f"This sample is of {name}; kapwa/{str(only).replace('/', '_')} judges samples of {only}."
+        raise UsageError(message, hint=f"Score it with: --scorer kapwa/{name.replace('/', '_')}")
     arguments = _normal({**place["arguments"], **({"data": data} if data else {})})
     opened = _opened.get(_key(name, arguments)) or open_new(name, arguments)
     item = opened.items.get((place["item"], place["variant"]))
@@ -205,10 +200,8 @@ def answers_of(requests: Sequence[Request], output: ModelOutput | None) -> list[
     answers = []
     for request, rows in zip(requests, _scores(output), strict=False):
         if list(rows.get("continuations", ())) != list(request.continuations):
-            raise DataError(
-                f"the log-probabilities kept for {request.item_id!r} are of other continuations than the item's.",
-                hint="Score with the data that the log was made from.",
-            )
+            message = f"the log-probabilities kept for {request.item_id!r} are of other continuations than the item's."
+            raise DataError(message, hint="Score with the data that the log was made from.")
         scores = tuple(ContinuationScore(**row) for row in rows["logprobs"])
         answers.append(Answer(request, Response(request.key, logprobs=scores)))
     return answers
@@ -233,23 +226,23 @@ def judge_again(log: InspectLog) -> ImportedRun:
     tasks: dict[str, OpenedTask] = {}
     items: dict[tuple[str, str], Item] = {}
     answers: list[Answer] = []
-    beside: Counter[str] = Counter()
+    other_messages: Counter[str] = Counter()
     with reading_samples():
         for sample in log.samples():
             opened, item = find(sample.metadata)
             requests = opened.requests(item)
             tasks[opened.name], items[item.id, item.variant] = opened, item
-            beside.update(_messages_beside(sample, requests[0]))
+            other_messages.update(_other_messages(sample, requests[0]))
             answers += _answers(sample, requests)
         (opened,) = tasks.values()
         places = {key: place for place, key in enumerate(opened.items)}
-        answers.sort(key=lambda one: (places[one.request.item_id, one.request.variant], one.request.sample))
+        answers.sort(key=lambda got: (places[got.request.item_id, got.request.variant], got.request.sample))
         kept = [items[key] for key in sorted(items, key=lambda key: places[key])]
         judged = opened.task.score(kept, answers)
     both, notes = _settings(log.header, requests[0]), []
-    if beside:
-        both[0]["messages"] = short_hash("\n".join(sorted(beside)), 6)
-        notes = [f"{beside.total()} samples were asked with other messages beside those of Kapwa."]
+    if other_messages:
+        both[0]["messages"] = short_hash("\n".join(sorted(other_messages)), 6)
+        notes = [f"{other_messages.total()} samples were asked with other messages beside those of Kapwa."]
     task, origin = opened.task, log.origin()
     return judged_run(
         task, kept, answers, judged=judged, metrics=task.metrics, origin=origin, settings=both, notes=notes
@@ -259,17 +252,17 @@ def judge_again(log: InspectLog) -> ImportedRun:
 def _answers(sample: EvalSample, requests: Sequence[Request]) -> Iterator[Answer]:
     """Yield what a sample answered; each epoch is a further set of draws."""
     if sample.error is not None:
-        given = [Answer(request, Response(request.key, error=sample.error.message)) for request in requests]
+        answers = [Answer(request, Response(request.key, error=sample.error.message)) for request in requests]
     else:
-        given = answers_of(requests, sample.output)
-    if len(given) != len(requests):
-        raise DataError(f"the sample {sample.id!r} holds {len(given)} answers to {len(requests)} requests.")
-    for request, response in given:
+        answers = answers_of(requests, sample.output)
+    if len(answers) != len(requests):
+        raise DataError(f"the sample {sample.id!r} holds {len(answers)} answers to {len(requests)} requests.")
+    for request, response in answers:
         later = (sample.epoch - 1) * len(requests) + request.sample
         yield Answer(replace(request, sample=later), response)
 
 
-def _messages_beside(sample: EvalSample, request: Request) -> list[str]:
+def _other_messages(sample: EvalSample, request: Request) -> list[str]:
     """Return what stood beside the item's own words, such as a system prompt; nothing where these were all.
 
     Raises DataError where the sample's input is not what Kapwa asks about that item now.

@@ -163,8 +163,8 @@ def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
     apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
     scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
     shares = {name: holds_shares(info, scores.filter(metric=name)["value"]) for name, info in metrics.items()}
-    found = estimate_table(scores, metrics=shares, groups=(), level=LEVEL)
-    for row in found.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
+    estimates = estimate_table(scores, metrics=shares, groups=(), level=LEVEL)
+    for row in estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
         # An interval is cut at the ends of the metric's range, as the run's own are.
         for end, inner in (("low", max), ("high", min)):
             limit = metrics[row["metric"]].get(end)
@@ -181,11 +181,11 @@ def _metrics(rows: Sequence[Row], labels: Mapping[tuple[str, ...], str]) -> dict
     """
     from inspect_ai.log import EvalMetric
 
-    found = {labels.get(tuple(row[name] for name in PART), ""): row for row in rows}
+    by_label = {labels.get(tuple(row[name] for name in PART), ""): row for row in rows}
     metrics = {}
     for names in ([""], sorted(label for label in labels.values() if label)):
         for kind, label in itertools.product(("mean", "stderr"), names):
-            row = found.get(label)
+            row = by_label.get(label)
             value = None if row is None else row["value" if kind == "mean" else "se"]
             metrics[f"{kind} {label}".strip()] = EvalMetric(
                 name=label or kind,
@@ -241,11 +241,8 @@ def _samples(run: Run, identity: str) -> Iterator[EvalSample]:
         for draw in draws:
             # Where an item's texts are measured together, they are answers of one sample. Rows of a table without
             # draws belong to the first.
-            rows = {
-                table: [row for row in found if row.get("sample", 0) == draw] if len(draws) > 1 else found
-                for table, found in tables.items()
-            }
-            yield _sample(run, about, item, rows, sample_id, draw + 1, identity)
+            of_draw = {name: [row for row in rows if row.get("sample", 0) == draw] for name, rows in tables.items()}
+            yield _sample(run, about, item, of_draw if len(draws) > 1 else tables, sample_id, draw + 1, identity)
 
 
 def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
@@ -258,9 +255,9 @@ def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
     if "answers" not in tables and (answers := _journal_answers(run)) is not None:
         tables["answers"] = answers
     on = [name for name in _KEY if name in run.items.columns]
-    own = run.items.select(*on, pl.struct(run.items.columns).alias("_item"))
+    items = run.items.select(*on, pl.struct(run.items.columns).alias("_item"))
     frame = run.scores.select(_ABOUT).unique(subset=_KEY, keep="first", maintain_order=True)
-    frame = frame.join(own.unique(on, keep="first"), on=on, how="left", maintain_order="left", nulls_equal=True)
+    frame = frame.join(items.unique(on, keep="first"), on=on, how="left", maintain_order="left", nulls_equal=True)
     tables["scores"] = run.scores.select(*_KEY, "sample", "metric", "value", "outcome")
     for name, table in tables.items():
         rows = table.group_by(_KEY, maintain_order=True).agg(pl.struct(pl.exclude(_KEY)).alias(f"_{name}"))
@@ -277,8 +274,8 @@ def _journal_answers(run: Run) -> pl.DataFrame | None:
     if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
         return None
     rows = [
-        (item.id, request.variant, item.culture, got.text, got.finish_reason, got.error, request.sample)
-        for item, request, got in texts_of(run)
+        (item.id, request.variant, item.culture, answer.text, answer.finish_reason, answer.error, request.sample)
+        for item, request, answer in texts_of(run)
     ]
     texts = dict.fromkeys((*_KEY, "text", "finish_reason", "error"), pl.String)
     return pl.DataFrame(rows, schema={**texts, "sample": pl.Int64}, orient="row")
@@ -296,7 +293,7 @@ def _sample(run: Run, about: Row, item: Row, tables: Tables, sample_id: str, epo
     metadata = {**about, "gloss": item.get("gloss")}
     error = None
     if all(row["outcome"] == "failed" for row in tables["scores"]):
-        reasons = [str(one["reason"]) for one in run.manifest.get("failures") or ()]
+        reasons = [str(failure["reason"]) for failure in run.manifest.get("failures") or ()]
         usual = reasons[0] if len(reasons) == 1 else "The model gave no answer. " + " / ".join(reasons)
         message = next((row["error"] for row in tables.get("answers", ()) if row.get("error")), usual)
         error = EvalError(message=str(message), traceback="", traceback_ansi="")

@@ -114,7 +114,7 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
     # As Inspect orders samples: epoch by epoch, numbers as numbers (inspect_ai.log).
     samples = sorted(
         (_kept(sample, defaults) for sample in log.samples()),
-        key=lambda one: (one.epoch, one.id if isinstance(one.id, str) else str(one.id).zfill(20)),
+        key=lambda kept: (kept.epoch, kept.id if isinstance(kept.id, str) else str(kept.id).zfill(20)),
     )
     metrics, left_out = _metrics(log, samples)
     rows = [sample.row for sample in samples]
@@ -136,7 +136,8 @@ def _foreign(log: InspectLog, defaults: base.ItemDefaults, why_not_judged: Seque
         pl.DataFrame([*first.values()][::-1], schema=dict.fromkeys((*_KNOWN, "prompt", "target"), pl.String)),
         {"answers": pl.DataFrame(rows, schema=columns)},
         questions=(
-            json.dumps([str(one.id), one.row["prompt"], one.row["target"] or ""], ensure_ascii=False) for one in samples
+            json.dumps([str(sample.id), sample.row["prompt"], sample.row["target"] or ""], ensure_ascii=False)
+            for sample in samples
         ),
         asked=[(sample.id, sample.epoch) for sample in samples],
         errors=[row["error"] for row in rows if row["error"] is not None],
@@ -154,17 +155,18 @@ def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tup
     results = log.header.results.scores if log.header.results else []
     kept, left_out = {}, []
     for scorer, key in places:
-        alone = isinstance(key, str) and keys[key] == 1 and key not in scorers
-        name = scorer if key is None else str(key) if alone else f"{scorer}.{key}"
-        own = [one for one in results if one.scorer == scorer and one.name == (scorer if key is None else str(key))]
+        stated_name = scorer if key is None else str(key)
+        unique = key is None or (isinstance(key, str) and keys[key] == 1 and key not in scorers)
+        name = stated_name if unique else f"{scorer}.{key}"
+        stated = [score for score in results if score.scorer == scorer and score.name == stated_name]
         values = [(sample.id, sample.values[scorer, key]) for sample in samples if (scorer, key) in sample.values]
-        why = _why_not(own, values)
+        why = _why_not(stated, values)
         if why:
             left_out.append(f"The metric {name} is not imported: {why}.")
             continue
         known = [value for _, value in values if value[0] is not None]
         # The log's results call the share of ones an accuracy.
-        verdicts = all(value[1] != "scored" for value in known) or any("accuracy" in one.metrics for one in own)
+        verdicts = all(value[1] != "scored" for value in known) or any("accuracy" in score.metrics for score in stated)
         binary = verdicts and all(value[0] in (0.0, 1.0) for value in known)
         info = base.foreign_metric(name, "Inspect", binary=binary, share=binary, better=True if binary else None)
         kept[name] = (scorer, key), info

@@ -95,13 +95,13 @@ def read_log(path: Path) -> InspectLog:
         raise DataError("is an export of a Kapwa run, not a log of Inspect's own.", path=file, hint=hint)
     if header.status != "success":
         raise DataError(f"is of an evaluation that did not finish (status {header.status!r}).", path=file, hint=retry)
-    found = len(log.members) + len(log.loaded)
-    if not found:
+    logged = len(log.members) + len(log.loaded)
+    if not logged:
         raise DataError("holds no samples.", path=file, hint="Run inspect eval without --no-log-samples.")
     results: Any = header.results
     planned = results.logged_samples or results.total_samples if results else 0
-    if found < planned and not results.early_stopping:
-        raise DataError(f"holds {found} of the {planned} samples that its results are of.", path=file, hint=retry)
+    if logged < planned and not results.early_stopping:
+        raise DataError(f"holds {logged} of the {planned} samples that its results are of.", path=file, hint=retry)
     return log
 
 
@@ -112,9 +112,8 @@ def _opened(file: Path) -> InspectLog:
     try:
         size = file.stat().st_size
     except OSError as error:
-        raise DataError(
-            f"cannot be read: {error.strerror or error}.", path=file, hint="Name a log, or a folder that holds one."
-        ) from None
+        hint = "Name a log, or a folder that holds one."
+        raise DataError(f"cannot be read: {error.strerror or error}.", path=file, hint=hint) from None
     members = {}
     if is_zipfile(file):
         with _reading(file), ZipFile(file) as archive:
@@ -122,11 +121,8 @@ def _opened(file: Path) -> InspectLog:
             members = {info.filename: info.file_size for info in archive.infolist()}
         size = sum(members.values())
     if size > MOST_UNPACKED:
-        raise DataError(
-            f"unpacks to {size:,} bytes; at most {MOST_UNPACKED:,} are read.",
-            path=file,
-            hint="Evaluate in parts, or without --log-images and the like, and import each part's log.",
-        )
+        hint = "Evaluate in parts, or without --log-images and the like, and import each part's log."
+        raise DataError(f"unpacks to {size:,} bytes; at most {MOST_UNPACKED:,} are read.", path=file, hint=hint)
     with _reading(file):
         if not members:
             log = read_eval_log(file, format="json")
@@ -146,8 +142,5 @@ def _reading(file: Path) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - what Inspect's reader raises is not told, and includes zlib's and zstd's
         why = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:120]}"
-        raise DataError(
-            f"is not an Inspect log, or a damaged one ({why}).",
-            path=file,
-            hint="Name a log that 'inspect view' opens: a file ….eval, or ….json as Inspect writes them.",
-        ) from None
+        hint = "Name a log that 'inspect view' opens: a file ….eval, or ….json as Inspect writes them."
+        raise DataError(f"is not an Inspect log, or a damaged one ({why}).", path=file, hint=hint) from None

@@ -117,8 +117,8 @@ class KapwaAPI(ModelAPI):
         drawn = planned if planned.kind == "score" else replace(planned, sample=int(place["sample"]))
         if drawn.messages != messages or not (drawn.kind == "score" or params == _as_sent(drawn)):
             # The user changed what is asked (a system message, another temperature): the plan is of other requests.
-            own = params if drawn.kind == "generate" else drawn.params
-            return self._alone(model, replace(drawn, messages=messages, params=own))
+            changed = params if drawn.kind == "generate" else drawn.params
+            return self._alone(model, replace(drawn, messages=messages, params=changed))
         if drawn.sample != planned.sample and drawn.params.temperature > 0:
             return self._alone(model, drawn)  # the plan is of one epoch; a further one is drawn anew
         if not model.atomic_batches:
@@ -151,9 +151,9 @@ class _Plan:
             self.requests.setdefault((request.item_id, request.variant), []).append(request)
         distinct = list(index.distinct()) if model.atomic_batches else []
         for kind in {request.kind: None for request in distinct}:
-            own = [request for request in distinct if request.kind == kind]
-            for indices in checked_plan(model, own):
-                batch = [own[i] for i in indices]
+            of_kind = [request for request in distinct if request.kind == kind]
+            for indices in checked_plan(model, of_kind):
+                batch = [of_kind[i] for i in indices]
                 self._batch |= {request.key: batch for request in batch}
 
     def answer(self, request: Request) -> Response:
@@ -170,7 +170,7 @@ def _one(model: Model, request: Request) -> Response:
 
 
 def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    found = []
+    messages = []
     for turn in turns:
         parts = () if isinstance(turn.content, str) else turn.content
         other = next((part.type for part in parts if part.type not in _READ), None)
@@ -178,17 +178,16 @@ def _messages(turns: Sequence[ChatMessage]) -> tuple[Message, ...]:
             raise ModelError(f"kapwa/ models read text alone, and a message holds another kind: {other}.")
         if turn.role == "tool":
             raise ModelError("kapwa/ models read no tool results.", hint="Use another provider for tasks with tools.")
-        found.append(Message(turn.role, turn.text))
-    return tuple(found)
+        messages.append(Message(turn.role, turn.text))
+    return tuple(messages)
 
 
 def _params(config: GenerateConfig) -> Params:
     """Return Inspect's settings as Kapwa's; what Kapwa has not (top_k, penalties) is refused, not passed over."""
     for name in _REFUSED:
         if getattr(config, name):
-            raise UsageError(
-                f"kapwa/ models have no setting {name}.", hint="Use temperature, top_p, stop_seqs and seed."
-            )
+            hint = "Use temperature, top_p, stop_seqs and seed."
+            raise UsageError(f"kapwa/ models have no setting {name}.", hint=hint)
     return Params(
         max_new_tokens=config.max_tokens or _LONGEST,
         temperature=config.temperature or 0.0,

@@ -89,7 +89,7 @@ def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bo
             groups.setdefault(tuple(_about(score, name) for name in PART), []).append(score)
         if len(groups) == 1:
             return {}
-        return {f"{culture} {variant}": of_scores(own) for (culture, _, variant), own in sorted(groups.items())}
+        return {f"{culture} {variant}": of_scores(part) for (culture, _, variant), part in sorted(groups.items())}
 
     return of_groups if grouped else of_scores
 
@@ -116,9 +116,9 @@ def ask() -> Solver:
         if len(requests) == 1 and requests[0].kind == "generate":
             return await generate(state, tool_calls="none", **settings[0])
         outputs: list[ModelOutput] = []
-        for request, own in zip(requests, settings, strict=True):
+        for request, options in zip(requests, settings, strict=True):
             messages = list(state.messages) if len(requests) == 1 else chat(request.messages)
-            outputs.append(await model.generate(messages, config=GenerateConfig(**own)))
+            outputs.append(await model.generate(messages, config=GenerateConfig(**options)))
         state.output = joined(outputs)
         state.messages.extend(choice.message for choice in state.output.choices)
         return state
@@ -181,26 +181,27 @@ def _inspect_task(name: str, options: Mapping[str, Any]) -> Task:
             # As soon as it can be known, rather than at the first sample; a task made in Python may have no model yet.
             with suppress(ValueError):
                 _check_scores(get_model(), name)
-    own, items = opened.task, list(opened.items.values())
-    rows = own.item_table(items).to_dicts()
+    kapwa_task, items = opened.task, list(opened.items.values())
+    rows = kapwa_task.item_table(items).to_dicts()
+    samples = [_sample(opened, item, row) for item, row in zip(items, rows, strict=True)]
     # The same settings for all of a task, but for the seed of each sample.
     first = opened.requests(items[0])[0]
-    source = {"name": own.data.name, "digest": own.data.digest, "illustrative": own.data.illustrative}
-    shares = {name: is_share(asdict(info)) for name, info in own.metrics.items()}
-    metrics = {
-        name: [mean(), stderr(binary=shares[name])]
-        + ([group_mean(), group_stderr(binary=shares[name])] if name == own.headline[0] else [])
-        for name in _metric_names(opened)
+    source = {
+        "name": kapwa_task.data.name,
+        "digest": kapwa_task.data.digest,
+        "illustrative": kapwa_task.data.illustrative,
     }
+    shares = {name: is_share(asdict(info)) for name, info in kapwa_task.metrics.items()}
+    metrics = {name: [mean(), stderr(binary=shares[name])] for name in _metric_names(opened)}
+    headline = kapwa_task.headline[0]
+    metrics[headline] += [group_mean(), group_stderr(binary=shares[headline])]
     return Task(
-        dataset=MemoryDataset(
-            [_sample(opened, item, row) for item, row in zip(items, rows, strict=True)], name=own.name
-        ),
+        dataset=MemoryDataset(samples, name=kapwa_task.name),
         solver=ask(),
         scorer=SCORERS[_inspect_name(name)](),
         metrics=metrics,
         config=request_config(first) if first.kind == "generate" else GenerateConfig(),
-        metadata={METADATA: {"task": own.name, "options": dict(own.options), "data": source}},
+        metadata={METADATA: {"task": kapwa_task.name, "options": dict(kapwa_task.options), "data": source}},
     )
 
 

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -38,15 +39,15 @@ def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
     columns. ``limit``: the first items of each culture and variant. ``options``: the task's own.
     Raises UsageError for unknown settings, and what opening the task raises.
     """
-    defaults, given = metadata["kapwa"], metadata.get(name, {})
-    if not isinstance(given, Mapping):
+    defaults, settings = metadata["kapwa"], metadata.get(name, {})
+    if not isinstance(settings, Mapping):
         hint = f'Write --metadata \'{{"{name}": {{"data": "my_folder/"}}}}\'.'
-        raise UsageError(f"The metadata of {name} is {given!r}, not an object.", hint=hint)
-    for key in given:
+        raise UsageError(f"The metadata of {name} is {settings!r}, not an object.", hint=hint)
+    for key in settings:
         if key not in SETTINGS:
             raise UsageError(f"{name} has no setting {key!r}.", hint=nearest(key, SETTINGS))
-    chosen = {"variant": given.get("variants"), **{key: given.get(key) for key in ("data", "where", "limit")}}
-    return open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **given.get("options", {})})
+    chosen = {"variant": settings.get("variants"), **{key: settings.get(key) for key in ("data", "where", "limit")}}
+    return open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
 
 
 def is_available(metric: str, task: Task) -> bool:
@@ -83,10 +84,8 @@ def responses_of(requests: Sequence[Request], results: Sequence[Any]) -> list[Re
     expected = sum(len(request.continuations) for request in requests)
     spaces = len(results) - expected
     if spaces not in (0, len(requests)):
-        raise ModelError(
-            f"{len(results)} likelihoods came back for {expected} continuations.",
-            hint="The chat template ends some prompts in white space and others not; this cannot be scored.",
-        )
+        hint = "The chat template ends some prompts in white space and others not; this cannot be scored."
+        raise ModelError(f"{len(results)} likelihoods came back for {expected} continuations.", hint=hint)
     responses, left = [], list(results)
     for request in requests:
         n = len(request.continuations)
@@ -118,21 +117,20 @@ def judge_again(results: Mapping[str, Any], samples: TaskSamples, origin: Mappin
             )
         items = {(item.id, item.variant): item for item in task.items()}
         places = {key: place for place, key in enumerate(items)}
-        documents = sorted(samples.documents(), key=lambda one: places[one.item_key])
-        kept = [items[one.item_key] for one in documents]
+        documents = sorted(samples.documents(), key=lambda sample: places[sample.item_key])
+        kept = [items[sample.item_key] for sample in documents]
         requests = [list(task.requests([item])) for item in kept]
-        answers = [answer for one, asked in zip(documents, requests, strict=True) for answer in _answers(one, asked)]
+        answers = list(chain.from_iterable(map(_answers, documents, requests)))
         metrics = [name for name in task.metrics if is_available(name, task)]
         judged = _only_known(task, metrics, task.score(kept, answers))
         follows = documents[0].asked[0][1]  # settings, the same for all of a task, or a text to score
         settings = dict(follows) if isinstance(follows, Mapping) else {}
-        draws = max(len(one.resps[0]) for one in documents) if settings else 1
+        draws = max(len(sample.resps[0]) for sample in documents) if settings else 1
         system = results.get("system_instruction")
     notes = [_LEFT_OUT] if "score" in task.needs else []
     if draws > 1:
-        notes.append(
-            f"Each item was asked {draws} times: its value is the mean, where lm-eval's is the first answer's."
-        )
+        means = "its value is the mean, where lm-eval's is the first answer's"
+        notes.append(f"Each item was asked {draws} times: {means}.")
     notes += _disagreements(results, samples, judged.scores, config["metadata"]["kapwa"].get("version"))
     if settings:
         origin["model"]["description"]["generation"] = settings
@@ -148,9 +146,9 @@ def _answers(sample: Sample, requests: Sequence[Request]) -> Iterator[Answer]:
     """
     _check_asked(sample, requests)
     if requests[0].kind == "score":
-        draws: list[Sequence[Any]] = [[(float(given[0][0]), False) for given in sample.resps]]
+        draws: list[Sequence[Any]] = [[(float(response[0][0]), False) for response in sample.resps]]
     else:
-        texts = [given if isinstance(given, list) else [given] for given in sample.resps]
+        texts = [response if isinstance(response, list) else [response] for response in sample.resps]
         draws = list(zip(*texts, strict=True))
     if not draws:
         raise DataError(f"{sample.title} holds no answer.")
@@ -198,13 +196,12 @@ def _disagreements(
     """
     first = scores.filter(pl.col("sample") == 0, pl.col("value").is_not_null())
     columns = ("item_id", "variant", "metric", "value")
-    judged = {(*row[:2], row[2]): row[3] for row in first.select(columns).iter_rows()}
+    judged = {row[:3]: row[3] for row in first.select(columns).iter_rows()}
     who = "another version of Kapwa" if version is None else f"Kapwa {version}"
-    for metric, kind in dict.fromkeys((metric, one.filter) for one in samples.samples for metric in one.metrics):
+    for metric, kind in dict.fromkeys((metric, row.filter) for row in samples.samples for metric in row.metrics):
         stated = results["results"][samples.name].get(f"{metric},{kind}")
-        pairs = [
-            (one.value(metric), judged.get((*one.item_key, metric))) for one in samples.samples if one.filter == kind
-        ]
+        rows = [row for row in samples.samples if row.filter == kind]
+        pairs = [(row.value(metric), judged.get((*row.item_key, metric))) for row in rows]
         pairs = [pair for pair in pairs if pair != (None, None)]
         values = [value for _, value in pairs if value is not None]
         mean = math.fsum(values) / len(values) if values else None

@@ -39,15 +39,15 @@ def files(run: Run) -> base.Files:
 
 def _parts(run: Run) -> dict[str, Part]:
     """Return the tasks that a run becomes, in the order of its estimates; names are unique and safe as file names."""
-    found: dict[str, Part] = {}
+    parts: dict[str, Part] = {}
     for part in run.scores.select(base.PART).unique(maintain_order=True).sort(base.PART).rows():
         name = "_".join(slug(word).replace("-", "_").replace(".", "_") for word in (run.manifest["task"], *part))
-        found[name if name not in found else f"{name}_{len(found)}"] = part
-    return found
+        parts[name if name not in parts else f"{name}_{len(parts)}"] = part
+    return parts
 
 
 def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
-    manifest = run.manifest
+    manifest, model = run.manifest, run.manifest["model"]
     rows = list(base.overall(run))
     estimates = {
         name: [row for row in rows if tuple(row[c] for c in base.PART) == part] for name, part in parts.items()
@@ -72,11 +72,8 @@ def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
             name: {row["metric"]: base.higher_is_better(run, row["metric"]) for row in rows}
             for name, rows in estimates.items()
         },
-        "config": {
-            "model": manifest["model"]["fingerprint"].get("backend"),
-            "model_sha": manifest["model"]["revision"],
-        },
-        "model_name": manifest["model"]["id"],
+        "config": {"model": model["fingerprint"].get("backend"), "model_sha": model["revision"]},
+        "model_name": model["id"],
         "total_evaluation_time_seconds": None if manifest.get("seconds") is None else str(manifest["seconds"]),
         "kapwa": {"manifest": manifest, "floors": run.floors.to_dicts()},
     }
@@ -84,11 +81,11 @@ def _write_results(run: Run, parts: Mapping[str, Part], path: Path) -> None:
 
 
 def _aggregates(name: str, rows: list[Row], size: int) -> Row:
-    found: Row = {"name": name, "alias": name, "sample_len": size}
+    aggregates: Row = {"name": name, "alias": name, "sample_len": size}
     for row in rows:
-        found[f"{row['metric']},none"] = row["value"]
-        found[f"{row['metric']}_stderr,none"] = "N/A" if row["se"] is None else row["se"]
-    return found
+        aggregates[f"{row['metric']},none"] = row["value"]
+        aggregates[f"{row['metric']}_stderr,none"] = "N/A" if row["se"] is None else row["se"]
+    return aggregates
 
 
 def _write_samples(run: Run, part: Part, path: Path) -> None:
@@ -117,7 +114,7 @@ def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> R
     for row in rows:
         if row["value"] is not None:
             values.setdefault(row["metric"], []).append(row["value"])
-    means = {metric: sum(found) / len(found) for metric, found in values.items()}
+    means = {metric: sum(numbers) / len(numbers) for metric, numbers in values.items()}
     return {
         "doc_id": place,
         "doc": document,

@@ -101,9 +101,8 @@ def _foreign(
     config = (results.get("configs") or {}).get(name, {})
     kind = config.get("output_type", _TYPES[0])
     if kind not in _TYPES:
-        raise DataError(
-            f"the task {name} is of the type {kind}.", path=samples.path, hint=f"Kapwa reads: {', '.join(_TYPES)}."
-        )
+        hint = f"Kapwa reads: {', '.join(_TYPES)}."
+        raise DataError(f"the task {name} is of the type {kind}.", path=samples.path, hint=hint)
     metrics, left_out = _metrics(results, samples)
     if not metrics:
         raise DataError("has no metric that is a mean over its items.", path=samples.path, hint="; ".join(left_out))
@@ -126,7 +125,7 @@ def _foreign(
         list(_score_rows(samples, metrics, about)),
         tables.pop("items"),
         tables,
-        questions=(json.dumps([one.doc_id, one.doc_hash or one.doc, one.target]) for one in documents),
+        questions=(json.dumps([sample.doc_id, sample.doc_hash or sample.doc, sample.target]) for sample in documents),
         asked=[json.dumps(pair, sort_keys=True) for sample in documents for pair in sample.asked],
     )
 
@@ -141,14 +140,14 @@ def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str
     A metric's name says what its values should be: one task's accuracy is in parts all the same, another's f1 in per
     cent, so its values are looked at too.
     """
-    found: dict[tuple[str, str], list[Any]] = {}
+    values_of: dict[tuple[str, str], list[Any]] = {}
     for sample in samples.samples:
         for metric in sample.metrics:
-            found.setdefault((metric, sample.filter), []).append(sample.value(metric))
+            values_of.setdefault((metric, sample.filter), []).append(sample.value(metric))
     better = (results.get("higher_is_better") or {}).get(samples.name, {})
     kept: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
-    for (metric, kind), values in found.items():
+    for (metric, kind), values in values_of.items():
         name = _metric_name(metric, kind)
         why = _why_not(values, results["results"][samples.name].get(f"{metric},{kind}"))
         if why:
@@ -205,11 +204,11 @@ def _tables(documents: Sequence[Sample], about: Mapping[str, str]) -> dict[str, 
         prompt = asked[0][0] if asked else None
         items.append({**about, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})
         key = {"item_id": name, "variant": about["variant"], "culture": about["culture"]}
-        for index, ((_, follows), given) in enumerate(zip(asked, sample.resps, strict=False)):
+        for index, ((_, follows), response) in enumerate(zip(asked, sample.resps, strict=False)):
             if isinstance(follows, str):
-                scored.append({**key, "index": index, "text": follows, "logprob_sum": float(given[0][0])})
+                scored.append({**key, "index": index, "text": follows, "logprob_sum": float(response[0][0])})
             else:
-                texts = given if isinstance(given, list) else [given]
+                texts = response if isinstance(response, list) else [response]
                 answers += [{**key, "sample": draw, "text": str(text)} for draw, text in enumerate(texts)]
     columns = ("item_id", "variant", "culture", "language", "cluster", "prompt", "target")
     tables = {"answers": answers, "continuations": scored}

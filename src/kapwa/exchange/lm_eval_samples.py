@@ -56,11 +56,11 @@ class Sample(BaseModel):
         return (self.model_extra or {}).get(metric) if metric in self.metrics else None
 
 
-def _prompt(given: Any) -> str:
+def _prompt(logged: Any) -> str:
     """Return a prompt as text: that of a chat server is its turns as JSON, which lm-eval logs in a list."""
-    if isinstance(given, list) and len(given) == 1 and isinstance(given[0], str):
-        return given[0]
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    if isinstance(logged, list) and len(logged) == 1 and isinstance(logged[0], str):
+        return logged[0]
+    return logged if isinstance(logged, str) else json.dumps(logged, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +84,13 @@ def read_results(file: Path) -> dict[str, Any]:
         error.hint = error.hint or f"{_NAME}, or the folder that holds it."
         raise
     except (ValueError, RecursionError):
-        raise DataError(
-            "is not valid JSON.", path=file, hint=f"{_NAME}; a copy may be cut, so copy it again."
-        ) from None
+        hint = f"{_NAME}; a copy may be cut, so copy it again."
+        raise DataError("is not valid JSON.", path=file, hint=hint) from None
     if not isinstance(results, dict) or not isinstance(results.get("results"), dict):
         raise DataError("is not a results file of lm-eval: it has no 'results'.", path=file, hint=f"{_NAME}.")
     if "kapwa" in results:
-        raise DataError(
-            "is an export of a Kapwa run, not lm-eval's own results.",
-            path=file,
-            hint="Use the run's own folder: kapwa report RUN. To send a run on, send that folder.",
-        )
+        hint = "Use the run's own folder: kapwa report RUN. To send a run on, send that folder."
+        raise DataError("is an export of a Kapwa run, not lm-eval's own results.", path=file, hint=hint)
     if not results["results"]:
         raise DataError("holds the results of no task: its 'results' are empty.", path=file, hint=_COPY_AGAIN)
     return results
@@ -115,17 +111,14 @@ def read_samples(file: Path, name: str, results: Mapping[str, Any]) -> TaskSampl
         raise DataError("is not named as lm-eval names results (results_<date>.json).", path=file, hint=_TOGETHER)
     path = file.parent / f"samples_{name}_{date[1]}.jsonl"
     if path.parent != file.parent or not path.exists():
-        raise DataError(
-            f"there are no samples of the task {name} (no {path.name} beside it).",
-            path=file,
-            hint=f"Run lm-eval with --log_samples. {_TOGETHER}",
-        )
+        hint = f"Run lm-eval with --log_samples. {_TOGETHER}"
+        raise DataError(f"there are no samples of the task {name} (no {path.name} beside it).", path=file, hint=hint)
     lines = enumerate(read_text(path).split("\n"), start=1)
     samples = TaskSamples(name, path, [_sample(line, path, row) for row, line in lines if line.strip()])
     expected = ((results.get("n-samples") or {}).get(name) or {}).get("effective")
-    found = len(samples.documents())
-    if not found or (isinstance(expected, int) and found < expected):
-        holds = f"{found} of the {expected} documents that lm-eval's results are of" if found else "no samples"
+    count = len(samples.documents())
+    if not count or (isinstance(expected, int) and count < expected):
+        holds = f"{count} of the {expected} documents that lm-eval's results are of" if count else "no samples"
         raise DataError(f"holds {holds}.", path=path, hint=_COPY_AGAIN)
     return samples
 

@@ -111,10 +111,8 @@ class KapwaTask(Task):  # type: ignore[misc]
             if request.kind == "generate":
                 arguments.append(("generate_until", (prompt, {**(self._config.generation_kwargs or {})})))
             else:
-                arguments += [
-                    ("loglikelihood", pair)
-                    for pair in lm_eval_answers.likelihood_arguments(prompt, request.continuations)
-                ]
+                pairs = lm_eval_answers.likelihood_arguments(prompt, request.continuations)
+                arguments += [("loglikelihood", pair) for pair in pairs]
         metadata = settings["metadata"]
         return [
             Instance(request_type=kind, doc=doc, arguments=pair, idx=i, metadata=metadata)
@@ -130,7 +128,7 @@ class KapwaTask(Task):  # type: ignore[misc]
         for metric, value in scores.select("metric", "value").iter_rows():
             if value is not None and metric in self._metrics:
                 values.setdefault(metric, []).append(value)
-        return {metric: fmean(found) for metric, found in values.items()}
+        return {metric: fmean(numbers) for metric, numbers in values.items()}
 
     def _item(self, doc: Mapping[str, Any]) -> Item:
         return self._items[doc["item_id"], doc["variant"]]

@@ -53,9 +53,10 @@ class Language:
     """One language. Pure and deterministic; callers memoise the results of :meth:`keys`.
 
     ``tools`` are functions, so that no version is looked up at import, and give None for what is not installed;
-    ``rules`` is the version of the rules and lists ("" without any). ``variants`` gets a folded token and gives further
-    keys (lemma, stem, stripped forms); ``folding`` and ``cut`` fold a text and cut it into words. The other fields are
-    those of :class:`kapwa.languages.schema.LanguageFile`.
+    ``rules`` is the version of the rules and lists ("" without any). ``fold`` returns a text in the spelling matching
+    compares: NFKC, lower case, the language's own foldings. ``tokens`` cuts folded text into words; ``variants`` gets
+    such a word and gives further keys (lemma, stem, stripped forms). The other fields are those of
+    :class:`kapwa.languages.schema.LanguageFile`.
     """
 
     code: str
@@ -64,8 +65,8 @@ class Language:
     variants: Callable[[str], Iterable[str]]
     tools: tuple[Callable[[], Tool | None], ...] = ()
     rules: str = ""
-    folding: Folding = field(default_factory=Folding)
-    cut: Callable[[str], tuple[str, ...]] = spaced_tokens
+    fold: Callable[[str], str] = field(default_factory=Folding)
+    tokens: Callable[[str], tuple[str, ...]] = spaced_tokens
     quantities: Words = field(default_factory=Words)
     replies: ReplyWords = field(default_factory=ReplyWords)
     denials: Denials = field(default_factory=Denials)
@@ -91,14 +92,6 @@ class Language:
         rules = [Tool(f"kapwa rules ({self.code})", self.rules, "Apache-2.0")] if self.rules else []
         tools = (*filter(None, (tool() for tool in self.tools)), *rules)
         return LanguageInfo(self.code, self.name, tools, self.resource, self.reviewed, self.notes)
-
-    def fold(self, text: str) -> str:
-        """Return ``text`` in the spelling matching compares: NFKC, lower case, the language's own foldings."""
-        return self.folding(text)
-
-    def tokens(self, folded: str) -> tuple[str, ...]:
-        """Cut folded text into words."""
-        return self.cut(folded)
 
     def keys(self, token: str) -> frozenset[str]:
         """Return the keys of one token: its own surface, and what lemmatisers and stemmers add."""

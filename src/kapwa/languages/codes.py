@@ -26,11 +26,7 @@ _MACROLANGUAGES = {row["code"]: row["macrolanguage"] or row["code"] for row in _
 # Unicode names (the property Script), as the module regex knows them.
 _SCRIPTS = {row["code"]: tuple(row["scripts"].split()) for row in _ROWS}
 # A script that a tag names itself goes before the language's ("pa-Arab", "ru-Latn"); "" is not looked at.
-_NAMED = {
-    **{"arab": "Arabic", "beng": "Bengali", "cyrl": "Cyrillic", "deva": "Devanagari", "ethi": "Ethiopic"},
-    **{"grek": "Greek", "guru": "Gurmukhi", "hans": "Han", "hant": "Han", "hebr": "Hebrew", "tfng": "Tifinagh"},
-    **{"armn": "Armenian", "geor": "Georgian", "mong": "Mongolian", "nkoo": "Nko", "olck": "Ol_Chiki"},
-}
+_SCRIPTS_OF_TAGS = {row["tag"]: row["script"] for row in table_rows(Path(__file__).with_name("scripts.csv"))}
 
 # The shape of a BCP-47 tag (RFC 5646 without grandfathered tags): language, script, region, variants, extensions.
 LANGUAGE_TAG = (
@@ -73,7 +69,7 @@ def scripts_of(language: str) -> tuple[str, ...]:
     """Return the Unicode scripts of a BCP-47 tag's language; () where it is Latin, unknown, or the tag says another."""
     named = next((part for part in language.lower().split("-")[1:] if len(part) == 4 and part.isalpha()), "")
     if named:
-        return (_NAMED[named],) if named in _NAMED else ()
+        return (_SCRIPTS_OF_TAGS[named],) if named in _SCRIPTS_OF_TAGS else ()
     return _SCRIPTS.get(canonical(language), ())
 
 
@@ -103,7 +99,5 @@ def code_named(name: str) -> str:
     folded = name.strip().casefold()
     if folded in _NAMES:
         return _NAMES[folded]
-    for code in registry.installed("languages"):
-        if str(registry.load("languages", code).name).casefold() == folded:
-            return code
-    return ""
+    added = {registry.load("languages", code).name.casefold(): code for code in registry.installed("languages")}
+    return added.get(folded, "")

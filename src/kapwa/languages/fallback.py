@@ -39,6 +39,8 @@ _UNSPACED = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
 _INSIDE = 2
 # Turkish, Crimean Tatar, Gagauz and Tatar part dotted and dotless i as Azerbaijani does.
 _DOTLESS = ("tr", "crh", "gag", "tt")
+# A sentence names so many languages.
+_MOST_NAMES = 12
 # simplemma's name for what belongs to a macrolanguage under another.
 _LEMMAS = {"nor": "nb"}
 
@@ -52,23 +54,27 @@ def without_rules(tags: Iterable[str]) -> list[str]:
     """Say in a sentence which of these languages have no rules; nothing where all have."""
     codes = [code for code in dict.fromkeys(map(canonical, tags)) if not has_rules(code)]
     how = "by Unicode folding and what libraries know of the language, or by the rules of its macrolanguage"
-    said = "Kapwa has no rules for {}: replies in it are compared {}. No speaker has reviewed how well this works."
-    return [said.format(_names(codes), how)] if codes else []
+    sentence = "Kapwa has no rules for {}: replies in it are compared {}. No speaker has reviewed how well this works."
+    return [sentence.format(_names(codes), how)] if codes else []
 
 
 def without_words(tags: Iterable[str]) -> list[str]:
     """Say in a sentence in which of these languages refusals and "I don't know" cannot be told from wrong answers."""
     words = {code: reply_words().get(code, ReplyWords()) for code in map(canonical, tags)}
-    refusals = [code for code, own in words.items() if not own.refusal]
-    unknown = [code for code, own in words.items() if not own.unknown]
-    lacking = [f"{what} in {_names(own)}" for what, own in (("refusals", refusals), ("“I don’t know”", unknown)) if own]
+    without = {
+        "refusals": [code for code, lists in words.items() if not lists.refusal],
+        "“I don’t know”": [code for code, lists in words.items() if not lists.unknown],
+    }
+    lacking = [f"{what} in {_names(codes)}" for what, codes in without.items() if codes]
     known = " and none for ".join(lacking)
     how = "such replies count among the wrong ones, which changes no score"
     return [f"Kapwa knows no words for {known}: {how}."] if lacking else []
 
 
-def _names(codes: Sequence[str], most: int = 12) -> str:
-    shown = list(map(name_of, codes[:most])) + ([f"{len(codes) - most} more"] if len(codes) > most else [])
+def _names(codes: Sequence[str]) -> str:
+    shown = list(map(name_of, codes[:_MOST_NAMES]))
+    if len(codes) > _MOST_NAMES:
+        shown.append(f"{len(codes) - _MOST_NAMES} more")
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
@@ -86,31 +92,25 @@ def language_for(tag: str) -> Language:
 
 @cache
 def _language(code: str) -> Language:
-    if has_rules(code):
-        found: Language = registry.load("languages", code)
-        return found
-    parent = canonical(family(code))
+    parent = code if has_rules(code) else canonical(family(code))
     if has_rules(parent):
-        own: Language = registry.load("languages", parent)
-        notes = f"No rules of its own and unreviewed: treated as {own.name}. {own.notes}"
-        return replace(own, code=code, name=name_of(code), tools=(*own.tools, _mark), notes=notes)
-    lemmas = next((one for one in (code, family(code), _LEMMAS.get(family(code))) if one in lemmatised()), "")
-    algorithm = next((one for one in (name_of(code).lower(), name_of(parent).lower()) if one in stemmed()), "")
+        language: Language = registry.load("languages", parent)
+        if parent == code:
+            return language
+        notes = f"No rules of its own and unreviewed: treated as {language.name}. {language.notes}"
+        return replace(language, code=code, name=name_of(code), tools=(*language.tools, _mark), notes=notes)
+    lemmas = next((name for name in (code, family(code), _LEMMAS.get(family(code))) if name in lemmatised()), "")
+    algorithm = next((name for name in (name_of(code).lower(), name_of(parent).lower()) if name in stemmed()), "")
     unspaced = not set(_UNSPACED).isdisjoint(scripts_of(code))
-    tools = (
-        *((simplemma_tool,) if lemmas else ()),
-        *((stemmer_tool,) if algorithm else ()),
-        *((_icu_tool,) if unspaced else ()),
-        _mark,
-    )
+    tools = ((simplemma_tool, lemmas), (stemmer_tool, algorithm), (_icu_tool, unspaced), (_mark, True))
     return Language(
         code=code,
         name=name_of(code),
         resource="",
         variants=partial(_variants, lemmas, algorithm),
-        tools=tools,
-        folding=DOTLESS if code in _DOTLESS else _FOLDING,
-        cut=_cut,
+        tools=tuple(tool for tool, used in tools if used),
+        fold=DOTLESS if code in _DOTLESS else _FOLDING,
+        tokens=_cut,
         scripts=scripts_of(code),
         inside=_INSIDE if unspaced and _breaker() is None else 0,
         notes="No rules and unreviewed: Unicode folding, and what the tools named know.",

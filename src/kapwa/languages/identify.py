@@ -69,17 +69,17 @@ def identifiable(code: str) -> bool:
     return family(code) in set(map(family, _identifier().labels)) - {_NO_LANGUAGE}
 
 
-def differs(asked: str, found: Identification) -> bool | None:
-    """Whether a text found to be in ``found`` is in another language than ``asked``; None if undecidable.
+def differs(asked: str, identified: Identification) -> bool | None:
+    """Whether a text that was ``identified`` is in another language than ``asked``; None if undecidable.
 
     Undecidable are: a text without a verdict, and a verdict that the identifier also gives to ``asked``
     because it does not know that language.
     """
-    if found.language is None or not asked.strip():
+    if identified.language is None or not asked.strip():
         return None
-    if same_language(asked, found.language):
+    if same_language(asked, identified.language):
         return False
     if identifiable(asked):
         return True
     mistaken = _MISTAKEN_FOR.get(canonical(asked))
-    return None if mistaken is None or found.language in mistaken else True
+    return None if mistaken is None or identified.language in mistaken else True

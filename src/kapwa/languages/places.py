@@ -79,10 +79,10 @@ def resolve(text: str, *, attribute: str = "nationality") -> Place | Ambiguous |
     code = text.strip()
     number = code.partition(".")[0].zfill(3) if _NUMBER.fullmatch(code) else ""
     place = _index().codes.get(code if _CODE.fullmatch(code) else number)
-    found = (place,) if place else next(filter(None, map(_index().names.get, _readings(text))), ())
-    if len(found) > 1:
-        return Ambiguous(text, found)
-    return found[0] if found else None
+    candidates = (place,) if place else next(filter(None, map(_index().names.get, _readings(text))), ())
+    if len(candidates) > 1:
+        return Ambiguous(text, candidates)
+    return candidates[0] if candidates else None
 
 
 def is_code(text: str) -> bool:
@@ -108,9 +108,9 @@ def part_of(text: str) -> Place | None:
     """
     words = fold(text).split()
     for length in range(len(words) - 1, 0, -1):
-        found = _index().names.get(" ".join(words[:length]), ())
-        if found:
-            return found[0] if len(found) == 1 else None
+        candidates = _index().names.get(" ".join(words[:length]), ())
+        if candidates:
+            return candidates[0] if len(candidates) == 1 else None
     return None
 
 
@@ -162,7 +162,7 @@ class _Index(NamedTuple):
 
 @cache
 def _index() -> _Index:
-    found: list[Place] = []
+    places: list[Place] = []
     codes: dict[str, Place] = {}
     names: defaultdict[str, tuple[Place, ...]] = defaultdict(tuple)
     for row in table_rows(Path(__file__).with_name("places.csv")):
@@ -172,9 +172,9 @@ def _index() -> _Index:
             longitude=float(row["longitude"]),
             languages=tuple(row["languages"].split()),
         )
-        found.append(place)
+        places.append(place)
         codes |= {code: place for code in (place.iso2, place.iso3, place.numeric) if code}
         more = filter(None, (*row["demonyms"].split("|"), *row["names"].split("|")))
         for name in dict.fromkeys(map(fold, (place.identity, place.country, *more))):
             names[name] += (place,)
-    return _Index(tuple(found), codes, dict(names))
+    return _Index(tuple(places), codes, dict(names))

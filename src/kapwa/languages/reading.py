@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import read_text
 from kapwa.languages.base import Language
-from kapwa.languages.codes import canonical
+from kapwa.languages.codes import canonical, family, name_of, tag_hint
 from kapwa.languages.rules import BY_TAG, Rules, plain
 from kapwa.languages.schema import LanguageFile
 
@@ -29,7 +29,7 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every value is text: 
 
 def read_file(path: Path) -> LanguageFile:
     """Read a language file. Raises DataError naming its first problem; 'kapwa languages check' names all."""
-    hint = f"See all problems with: kapwa languages check {path.name}"
+    hint = f"See all problems with: kapwa languages check {path}"
     try:
         return LanguageFile.model_validate(yaml.load(read_text(path), Loader=_LOADER))  # noqa: S506 - text only
     except yaml.YAMLError as error:
@@ -38,24 +38,36 @@ def read_file(path: Path) -> LanguageFile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or None
-        raise DataError(
-            f"{first['msg'].removeprefix('Value error, ').rstrip('.')}.", path=path, column=place, hint=hint
-        ) from None
+        message = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
+        raise DataError(message, path=path, column=place, hint=hint) from None
 
 
 def language_from(file: LanguageFile, rules: Callable[[LanguageFile], Rules] | None = None) -> Language:
     """Make a language of its file, with the code of ``rules``; None: that of its tag in Kapwa, else the file alone."""
-    made = (rules or BY_TAG.get(file.tag, plain))(file)
+    code = (rules or BY_TAG.get(file.tag, plain))(file)
     known = {name: getattr(file, name) for name in _SAME_NAME.split()}
-    return Language(code=file.tag, reviewed=bool(file.reviewed_by), **vars(made), **known)
+    known |= {"variants": code.variants, "tools": code.tools, "fold": code.folding, "tokens": code.cut}
+    return Language(code=file.tag, reviewed=bool(file.reviewed_by), **known)
 
 
 def file_of(tag: str) -> Path:
-    """Return the file of a language that ships with Kapwa, with rules or with words of replies only."""
+    """Return the file of a language that ships with Kapwa, with rules or with words of replies only.
+
+    Raises UsageError for a language without a file: what it is read by, and how to begin one.
+    """
     files = {path.stem: path for folder in (REPLIES, DATA) for path in folder.glob("*.yaml")}
-    if canonical(tag) not in files:
-        raise UsageError(f"Kapwa has no file of the language {tag!r}.", hint=nearest(canonical(tag), files))
-    return files[canonical(tag)]
+    code = canonical(tag)
+    if code in files:
+        return files[code]
+    if name_of(code) == code:
+        hint = tag_hint(tag) or nearest(code, files)
+    else:
+        parent = canonical(family(code))
+        read_by = f"the file of {name_of(parent)}: 'kapwa languages show {parent}'"
+        if parent not in files:
+            read_by = f"what Unicode and libraries know: 'kapwa languages {code}'"
+        hint = f"{name_of(code)} is read by {read_by}. To begin a file of it, see docs/how-to/add-a-language.md."
+    raise UsageError(f"Kapwa has no file of the language {tag!r}.", hint=hint)
 
 
 @cache

@@ -11,14 +11,17 @@ Every description is an entry on the page that ``kapwa languages show`` prints.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
+import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from kapwa.languages.codes import has_script
 
 PAIR = " = "
 _PIECE = re.compile(r"\{([a-z_]+)\}")
-_COMBINED = re.compile(r"(?P<pattern>.+?)(?: = (?P<sign>[+x])(?P<number>[0-9]+))?")
+_COMBINED = re.compile(r"(?P<pattern>[^=]+?)(?: = (?P<sign>[+x])(?P<number>[0-9]+))?")
 _HOURS = re.compile(r"([0-9]+)-([0-9]+)")
 
 
@@ -64,12 +67,12 @@ def _table(value: Any) -> dict[str, Any]:
 
 def _valued(value: Any) -> dict[str, int]:
     """Read a table of numbers and their words as words and their numbers."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, words in _table(value).items():
         for word in words_of(words):
-            if found.setdefault(word, _whole(number)) != _whole(number):
-                raise ValueError(f"{word!r} stands at {found[word]} and at {number}")
-    return found
+            if numbers.setdefault(word, _whole(number)) != _whole(number):
+                raise ValueError(f"{word!r} stands at {numbers[word]} and at {number}")
+    return numbers
 
 
 def _combined(line: str, words: Mapping[str, int]) -> dict[str, int]:
@@ -90,15 +93,15 @@ def _combined(line: str, words: Mapping[str, int]) -> dict[str, int]:
 
 def _numbers(value: Any) -> dict[str, int]:
     """Read groups of number words with the rules that combine the words of a group."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for group in value if isinstance(value, list) else [value]:
         if unknown := _table(group).keys() - {"words", "combined"}:
             raise ValueError(f"a group of numbers has 'words' and 'combined', not {min(unknown)!r}")
         words = _valued(group.get("words", {}))
-        found |= words
+        numbers |= words
         for line in lines_of(group.get("combined", "")):
-            found |= _combined(line, words)
-    return found
+            numbers |= _combined(line, words)
+    return numbers
 
 
 def _clock(value: Any) -> dict[str, int]:
@@ -106,12 +109,12 @@ def _clock(value: Any) -> dict[str, int]:
 
 
 def _parts(value: Any) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+    parts: dict[str, tuple[int, int]] = {}
     for hours, words in _table(value).items():
         if not (limits := _HOURS.fullmatch(str(hours))):
             raise ValueError(f"{hours!r} is not like '10-22', from one hour up to another")
-        found |= dict.fromkeys(words_of(words), (int(limits[1]), int(limits[2])))
-    return found
+        parts |= dict.fromkeys(words_of(words), (int(limits[1]), int(limits[2])))
+    return parts
 
 
 def _letters(value: Any) -> dict[str, str]:
@@ -124,6 +127,16 @@ def _letters(value: Any) -> dict[str, str]:
 
 def _letter_places(value: Any) -> dict[str, int]:
     return {sign: place for place, line in enumerate(lines_of(value)) for sign in line.split()}
+
+
+def _scripts(value: Any) -> tuple[str, ...]:
+    names = words_of(value)
+    for name in names:
+        try:
+            has_script("", (name,))
+        except regex.error:
+            raise ValueError(f"{name!r} is no name of a script in Unicode, such as Ethiopic or Old_Italic") from None
+    return names
 
 
 def _affixes(value: Any) -> dict[int, tuple[str, ...]]:
@@ -143,6 +156,7 @@ Numbers = Annotated[Mapping[str, int], BeforeValidator(_numbers)]
 DayParts = Annotated[Mapping[str, tuple[int, int]], BeforeValidator(_parts)]
 Clock = Annotated[Mapping[str, int], BeforeValidator(_clock)]
 Places = Annotated[Mapping[str, int], BeforeValidator(_letter_places)]
+Scripts = Annotated[tuple[str, ...], BeforeValidator(_scripts)]
 Resource = Literal["high", "mid", "low", ""]
 Affix = Annotated[Mapping[int, tuple[str, ...]], BeforeValidator(_affixes)]
 
@@ -194,7 +208,8 @@ class Words(Part):
 
     A rule of numbers makes further ones: '{units} belas = +10' adds ten to each of the group's words for 1 to 9,
     '= x10' multiplies, '{tens}{units}' adds up. In times {h} is the hour, {plus} are minutes after it, {minus} before
-    it; {n} is a number.
+    it; {n} is a number. 'behind' does not apply beside words of 'morning' and 'afternoon': in such a language put
+    the words for times of the day under 'parts'.
     """
 
     numbers: Numbers = Field(default={}, description="Groups of number words, and rules that combine the words of one.")
@@ -205,7 +220,7 @@ class Words(Part):
     night: WordSet = Field(default=frozenset(), description="Words for the hours from 18 to 6: 'night'.")
     parts: DayParts = Field(default={}, description="Other parts of the day, between two hours: '10-22: noon'.")
     hour: WordSet = Field(default=frozenset(), description="Words beside an hour: 'o'clock'.")
-    behind: int = Field(default=0, description="Hours by which the clock of ordinary speech is behind.")
+    behind: int = Field(default=0, description="Hours by which the clock of ordinary speech is behind; see 'parts'.")
     more: Pattern = Field(default="", description="Patterns with {n}, the number: 'more than {n}'.")
     less: Pattern = Field(default="", description="Patterns with {n}, the number: 'less than {n}'.")
     either: Pattern = Field(default="", description="'Or' between two numbers: 5 or 6.")
@@ -214,20 +229,14 @@ class Words(Part):
 
     def folded(self, fold: Callable[[str], str]) -> Words:
         """Return these words in the spelling that texts are compared in."""
-
-        def each(words: Collection[str]) -> list[str]:
-            folded = fold(";".join(words)).split(";")  # at once, for each call of a folding has its cost
-            return folded if len(folded) == len(words) else [fold(word) for word in words]
-
-        tables = ("numbers", "months", "ordinals", "parts", "clock", "hours")
         changed: dict[str, Any] = {}
         for name, value in self:
-            if name in tables and value:
-                changed[name] = dict(zip(each(value), value.values(), strict=True))
+            if isinstance(value, Mapping):
+                changed[name] = {fold(word): meaning for word, meaning in value.items()}
             elif isinstance(value, str):
                 changed[name] = fold(value)
-            elif isinstance(value, frozenset) and value:
-                changed[name] = frozenset(each(value))
+            elif isinstance(value, frozenset):
+                changed[name] = frozenset(map(fold, value))
         return self.model_copy(update=changed)
 
 
@@ -302,7 +311,7 @@ class LanguageFile(Part):
     rules: str = Field(default="", description="The version of the rules; raise it with every change, for signatures.")
     reviewed_by: Names = Field(default=(), description="Native speakers who read this file, one per line.")
     notes: str = Field(default="", description="What is covered and what is not.")
-    scripts: WordList = Field(default=(), description="Unicode names of its scripts; none for Latin.")
+    scripts: Scripts = Field(default=(), description="Unicode names of its scripts; none for Latin.")
     inside: int = Field(default=0, description="Fewest letters of an answer found inside longer words; 0: in none.")
     spelling: Spelling = Spelling()
     affixes: Affixes = Affixes()
@@ -318,12 +327,10 @@ class LanguageFile(Part):
     @classmethod
     def _with_pieces(cls, value: Any) -> Any:
         """Put the pieces into the patterns of replies."""
-        replies, pieces = (
-            (value.get(name) for name in ("replies", "pieces")) if isinstance(value, dict) else (None, None)
-        )
-        if not isinstance(replies, Mapping):
+        if not isinstance(value, dict) or not isinstance(replies := value.get("replies"), Mapping):
             return value
-        known = {name: f"(?:{'|'.join(lines_of(text))})" for name, text in _table(pieces or {}).items()}
+        pieces = _table(value.get("pieces") or {})
+        known = {name: f"(?:{'|'.join(lines_of(text))})" for name, text in pieces.items()}
 
         def piece(hit: re.Match[str]) -> str:
             if hit[1] not in known:

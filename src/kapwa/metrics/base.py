@@ -17,7 +17,8 @@ class Metric(Protocol):
     """A similarity of two texts, higher is closer; works for every task whose items have reference texts.
 
     ``low`` and ``high`` bound its values (None: unbounded). ``signature`` says everything a value
-    depends on besides the texts: library versions, parameters, weights.
+    depends on besides the texts: library versions, parameters, weights. ``name`` is that of its entry point, and begins
+    the names of its scores (``chrfpp_acc``); ``source`` is the paper or the code of the definition.
     """
 
     name: str

@@ -59,8 +59,7 @@ class PairDistances:
     @property
     def similarity(self) -> Matrix:
         """BLEU averaged over both directions: (G, G), symmetric, NaN on the diagonal."""
-        found: Matrix = (self.bleu + self.bleu.T) / 2
-        return found
+        return np.add(self.bleu, self.bleu.T) / 2
 
     def similarity_reference(self, order: npt.ArrayLike) -> Matrix:
         """BLEU as released: of two identities, the texts of the first predict those of the second, both ways alike.
@@ -140,10 +139,10 @@ def _to_means(sums: Matrix, samples: Ints) -> None:
         square += np.triu(square, 1).T
     within = samples * (samples - 1) // 2
     with np.errstate(invalid="ignore"):
-        own = np.diag(sums) / within
+        diagonal = np.diag(sums) / within
         for first in range(0, len(sums), step):
             sums[first : first + step] /= np.multiply.outer(samples[first : first + step], samples)
-        np.fill_diagonal(sums, own)
+        np.fill_diagonal(sums, diagonal)
 
 
 def self_check(encoded: Encoded, seed: int) -> None:
@@ -162,12 +161,10 @@ def self_check(encoded: Encoded, seed: int) -> None:
     slow = edits_between(texts, np.stack([chosen[left], chosen[right]], axis=1))
     differ = np.flatnonzero(fast[left, right] != slow)
     if len(differ):
-        pair = differ[0]
-        raise KapwaError(
-            f"The edit distance of texts {chosen[left[pair]]} and {chosen[right[pair]]} is "
-            f"{fast[left[pair], right[pair]]} by {resolve_backend()} but {slow[pair]} by rapidfuzz.",
-            hint="Use backend='rapidfuzz', and please report this with the versions of numba and rapidfuzz.",
-        )
+        i, j = left[differ[0]], right[differ[0]]
+        distances = f"{fast[i, j]} by {resolve_backend()} but {slow[differ[0]]} by rapidfuzz"
+        hint = "Use backend='rapidfuzz', and please report this with the versions of numba and rapidfuzz."
+        raise KapwaError(f"The edit distance of texts {chosen[i]} and {chosen[j]} is {distances}.", hint=hint)
 
 
 # --- estimates from some pairs of identities --------------------------------------------------------
@@ -224,13 +221,13 @@ def _draw_pairs(present: Ints, pairs: int, rng: np.random.Generator) -> tuple[In
 
 def _mean_squares(texts: Texts, compared: list[Ints]) -> Matrix:
     """Mean squared distance of each list of pairs of texts."""
-    found = [np.empty(0)]
+    means = [np.empty(0)]
     for first in range(0, len(compared), _CHUNK):
         part = compared[first : first + _CHUNK]
         flat, sizes = np.concatenate(part), np.array([len(pairs) for pairs in part])
         squares = (edits_between(texts, flat) / np.maximum(texts.lengths[flat].max(axis=1), 1)) ** 2
-        found.append(np.add.reduceat(squares, np.cumsum(sizes) - sizes) / sizes)
-    return np.concatenate(found)
+        means.append(np.add.reduceat(squares, np.cumsum(sizes) - sizes) / sizes)
+    return np.concatenate(means)
 
 
 def _estimate(values: Matrix, total: int) -> SampledMean:

@@ -135,36 +135,34 @@ class Matcher:
         ``hollow``: words through which alone nothing is found; None: the language's function words.
         """
         hollow = self.language.folded_function_words if hollow is None else hollow
-        said, answer = self.prepare(reply), self.prepare(gold)
-        rule = self._rule(said, answer, kind, hollow)
-        if rule is None or rule == "exact" or self._meant(said, answer, kind, hollow):
-            return rule
-        return None
+        prepared, answer = self.prepare(reply), self.prepare(gold)
+        rule = self._rule(prepared, answer, kind, hollow)
+        return rule if rule in (None, "exact") or self._meant(prepared, answer, kind, hollow) else None
 
-    def _meant(self, said: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> bool:
+    def _meant(self, reply: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> bool:
         """Whether the answer is found, too, in what is left of the reply without what it denies and its compounds."""
-        doubts = self._doubts(said.text, said.folded)
+        doubts = self._doubts(reply.text, reply.folded)
         if not (doubts.denied or doubts.compounds) or hollow.issuperset(answer.tokens):
             return True
-        own = self._doubts(answer.text, answer.folded)
-        rest = doubts.rest(denied=not own.denied, compounds=not own.compounds)
+        meant = self._doubts(answer.text, answer.folded)
+        rest = doubts.rest(denied=not meant.denied, compounds=not meant.compounds)
         return rest == doubts.text or self._rule(self.prepare(rest), answer, kind, hollow) is not None
 
-    def _rule(self, said: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> Rule | None:
+    def _rule(self, reply: Prepared, answer: Prepared, kind: Kind, hollow: frozenset[str]) -> Rule | None:
         months = kind == "number"  # "April" is a number only where one is asked for
         if kind == "text" and answer.has_digit:
             kind = next((pure for pure, shape in _PURE if shape.fullmatch(answer.folded)), "text")
         if kind != "text":
             wanted = self._read(kind, answer.folded, months)
             if wanted:
-                found = not wanted.isdisjoint(self._read(kind, said.folded, months))
-                return kind if found and (said.has_digit or self._counted(said, kind, wanted, hollow)) else None
-        return self._text(said, answer, hollow)
+                named = not wanted.isdisjoint(self._read(kind, reply.folded, months))
+                return kind if named and (reply.has_digit or self._counted(reply, kind, wanted, hollow)) else None
+        return self._text(reply, answer, hollow)
 
-    def _counted(self, said: Prepared, kind: Kind, wanted: frozenset[object], hollow: frozenset[str]) -> bool:
+    def _counted(self, reply: Prepared, kind: Kind, wanted: frozenset[object], hollow: frozenset[str]) -> bool:
         """Whether a quantity in words is meant: it does not hang on an article or pronoun, or little else is said."""
-        full = [token for token in said.tokens if token not in hollow]
-        if len(said.tokens) <= (SHORT if full else SHORT - self.slack):
+        full = [token for token in reply.tokens if token not in hollow]
+        if len(reply.tokens) <= (SHORT if full else SHORT - self.slack):
             return True
         return not wanted.isdisjoint(self._read(kind, " ".join(full), kind == "number"))
 
@@ -173,63 +171,61 @@ class Matcher:
             return frozenset(self._quantities.numbers(folded, months=months))
         return frozenset(self._quantities.dates(folded) if kind == "date" else self._quantities.times(folded))
 
-    def _text(self, said: Prepared, answer: Prepared, hollow: frozenset[str]) -> Rule | None:
+    def _text(self, reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> Rule | None:
         fewest = self.language.inside
         rule: Rule | None = None
         if not answer.tokens:
-            rule = "exact" if answer.folded and answer.folded == said.folded else None
-        elif answer.solid == said.solid and (answer.tokens == said.tokens or not answer.has_digit):
+            rule = "exact" if answer.folded and answer.folded == reply.folded else None
+        elif answer.solid == reply.solid and (answer.tokens == reply.tokens or not answer.has_digit):
             rule = "exact"
         elif hollow.issuperset(answer.tokens):
-            rule = "phrase" if self._by_itself(said, answer, hollow) else None
-        elif answer.spaced in said.spaced or (self._apart(said, answer) and not _assembled(said, answer, hollow)):
+            rule = "phrase" if self._by_itself(reply, answer, hollow) else None
+        elif answer.spaced in reply.spaced or (self._apart(reply, answer) and not _assembled(reply, answer, hollow)):
             rule = "phrase"
-        elif self._close(said, answer, hollow):
+        elif self._close(reply, answer, hollow):
             rule = "lemma"
-        elif 0 < fewest <= len(answer.solid) and not answer.has_digit and answer.solid in said.solid:
-            rule = None if _assembled(said, answer, hollow) else "inside"
+        elif 0 < fewest <= len(answer.solid) and not answer.has_digit and answer.solid in reply.solid:
+            rule = None if _assembled(reply, answer, hollow) else "inside"
         return rule
 
-    def _by_itself(self, said: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+    def _by_itself(self, reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
         """Whether the reply gives an answer of function words by itself: between commas, in capitals, in a compound."""
-        if self.language.inside and (len(said.tokens) == 2 or " " not in said.folded):
+        if self.language.inside and (len(reply.tokens) == 2 or " " not in reply.folded):
             # Compounds are cut there: 우리오피스.
-            return answer.spaced in said.spaced and not hollow.issuperset(said.tokens)
-        if answer.solid not in said.solid:
+            return answer.spaced in reply.spaced and not hollow.issuperset(reply.tokens)
+        if answer.solid not in reply.solid:
             return False
-        capitals = [] if said.text.isupper() else _CAPITALS.findall(said.text)
+        capitals = [] if reply.text.isupper() else _CAPITALS.findall(reply.text)
         if any(self.prepare(word).solid == answer.solid for word in capitals):
             return True
-        return any(self.prepare(piece).tokens == answer.tokens for piece in self._breaks.split(said.text) if piece)
+        return any(self.prepare(piece).tokens == answer.tokens for piece in self._breaks.split(reply.text) if piece)
 
     @staticmethod
-    def _apart(said: Prepared, answer: Prepared) -> bool:
+    def _apart(reply: Prepared, answer: Prepared) -> bool:
         """Whether the answer stands in the reply, whole words on both sides, however spaces part it."""
         if answer.has_digit or len(answer.joined) < MIN_JOINED:
             return False
-        at = said.joined.find(answer.joined)
+        at = reply.joined.find(answer.joined)
         while at >= 0:
-            if at in said.starts and at + len(answer.joined) in said.ends:
+            if at in reply.starts and at + len(answer.joined) in reply.ends:
                 return True
-            at = said.joined.find(answer.joined, at + 1)
+            at = reply.joined.find(answer.joined, at + 1)
         return False
 
-    def _close(self, said: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+    def _close(self, reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
         """Whether every word of the answer shares a key with a word of the reply, these lying close together."""
-        found: list[list[int]] = []
+        columns: list[set[int]] = []
         for token, keys in zip(answer.tokens, answer.keys, strict=True):
             places = set[int]()
             for key in keys:
-                if key in said.places:
-                    places.update(said.places[key])
+                if key in reply.places:
+                    places.update(reply.places[key])
             if places and token not in hollow:
-                places = {place for place in places if said.tokens[place] not in hollow}
+                places = {place for place in places if reply.tokens[place] not in hollow}
             if not places:
                 return False
-            found.append(sorted(places))
-        if len(found) == 1:
-            return True
-        return _span(found) <= len(found) + self.slack
+            columns.append(places)
+        return len(columns) == 1 or _span(columns) <= len(columns) + self.slack
 
     def reference_match(self, reply: str | Prepared, gold: str | Prepared) -> bool:
         """Whether BLEnD's released rule accepts the reply, on this language's folding and keys.
@@ -237,29 +233,26 @@ class Matcher:
         The answer is a substring of the reply (its hyphens possibly spaces or its spaces hyphens), or every word of
         it has its like somewhere in the reply. It accepts 4 in 14; kept to compare with published numbers.
         """
-        said, answer = self.prepare(reply), self.prepare(gold)
+        prepared, answer = self.prepare(reply), self.prepare(gold)
         if not answer.folded:
             return False
         forms = (answer.folded, answer.folded.replace("-", " "), answer.folded.replace(" ", "-"))
-        if any(form in said.folded for form in forms):
+        if any(form in prepared.folded for form in forms):
             return True
-        return bool(answer.keys) and all(not keys.isdisjoint(said.places) for keys in answer.keys)
+        return bool(answer.keys) and all(not keys.isdisjoint(prepared.places) for keys in answer.keys)
 
 
-def _assembled(said: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
+def _assembled(reply: Prepared, answer: Prepared, hollow: frozenset[str]) -> bool:
     """Whether function words side by side may make up the answer: Hausa "su ya" is no suya, "we'll" no well."""
-    return answer.joined in "".join(token.replace("'", "") for token in said.tokens if token in hollow)
+    return answer.joined in "".join(token.replace("'", "") for token in reply.tokens if token in hollow)
 
 
-def _span(found: list[list[int]]) -> int:
-    """Length in words of the shortest stretch that holds a place of every list (each sorted, none empty)."""
-    at = [0] * len(found)
-    best = float("inf")
-    while True:
-        places = [column[index] for column, index in zip(found, at, strict=True)]
-        low = min(places)
-        best = min(best, max(places) - low + 1)
-        behind = places.index(low)
-        at[behind] += 1
-        if at[behind] == len(found[behind]):
-            return int(best)
+def _span(columns: list[set[int]]) -> int:
+    """Length in words of the shortest stretch that holds a place of every column (none empty)."""
+    latest: dict[int, int] = {}
+    spans: list[int] = []
+    for place, column in sorted((place, column) for column, places in enumerate(columns) for place in places):
+        latest[column] = place
+        if len(latest) == len(columns):
+            spans.append(place - min(latest.values()) + 1)
+    return min(spans)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapwa.errors import KapwaError, MissingDependencyError, ModelError, UsageError
+from kapwa.files import table_rows
 from kapwa.metrics.base import Vector, is_blank
 
 BERTSCORE_MODEL = "bert-base-multilingual-cased"
@@ -26,16 +27,7 @@ BERTSCORE_MODEL = "bert-base-multilingual-cased"
 BLEURT_MODEL = "Elron/bleurt-base-512@refs/pr/1"
 
 # Layers that agree best with human judgement on WMT16, as the authors of BERTScore publish them.
-_BEST_LAYERS = {
-    "bert-base-multilingual-cased": 9,
-    "distilbert-base-multilingual-cased": 5,
-    "xlm-roberta-base": 9,
-    "xlm-roberta-large": 17,
-    "bert-base-uncased": 9,
-    "bert-large-uncased": 18,
-    "roberta-base": 10,
-    "roberta-large": 17,
-}
+_BEST_LAYERS = {row["model"]: int(row["layer"]) for row in table_rows(Path(__file__).with_name("bertscore_layers.csv"))}
 # Pairs whose embeddings are held at once; bounds memory whatever the number of pairs.
 _BLOCK = 256
 # Texts, or pairs of texts, that a model reads at once.
@@ -55,11 +47,12 @@ class Loaded(NamedTuple):
 
 
 class Neural(ABC):
-    """What metrics with a model share: lazy loading with clear refusals, batches, the parts of a signature."""
+    """What metrics with a model share: lazy loading with clear refusals, blank texts, batches, parts of a signature."""
 
     name: str
     title: str
     source: str
+    default_model: str
     auto_class: str
     # Weights a checkpoint may lack, because the metric never reads them.
     unused: tuple[str, ...] = ()
@@ -68,15 +61,25 @@ class Neural(ABC):
     low: float | None = None
     high: float | None = None
 
-    def __init__(self, model_name: str, *, device: str = "auto") -> None:
-        self.model_name, self.device = str(model_name), device
+    def __init__(self, model_name: str = "", *, device: str = "auto") -> None:
+        """``model_name``: a local folder or a hub id, "" for the metric's own choice; ``device``: as torch names it."""
+        self.model_name, self.device = str(model_name) or self.default_model, device
         # A folder may have an @ in its name.
         name, _, revision = (self.model_name, "", "") if self._is_folder else self.model_name.partition("@")
         self.source_name, self.wanted_revision = name, revision or None
 
-    @abstractmethod
     def score_pairs(self, hypotheses: Sequence[str], references: Sequence[str]) -> Vector:
-        """Return a number for each pair of texts."""
+        """Return the metric of each pair of texts; 0 where a text is blank."""
+        pairs = list(zip(hypotheses, references, strict=True))
+        values = np.zeros(len(pairs))
+        kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
+        if kept:
+            values[kept] = self._values([pairs[i] for i in kept])
+        return values
+
+    @abstractmethod
+    def _values(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return a number for each (hypothesis, reference), none of them blank."""
 
     @property
     def _is_folder(self) -> bool:
@@ -104,10 +107,8 @@ class Neural(ABC):
             if math.isfinite(value):
                 return
             reason = "what it gives is not a number"
-        raise ModelError(
-            f"{self.title} cannot use {self.model_name!r}: its parts do not fit together ({reason}).",
-            hint="A file of it is damaged or of another checkpoint; fetch or copy it again.",
-        )
+        hint = "A file of it is damaged or of another checkpoint; fetch or copy it again."
+        raise self._unfit(f"its parts do not fit together ({reason}).", hint)
 
     def _load(self) -> Loaded:
         try:
@@ -128,11 +129,9 @@ class Neural(ABC):
         # Weights that transformers filled with random numbers would give random scores.
         missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in self.unused))
         if missing:
-            raise ModelError(
-                f"{self.title} cannot use {self.model_name!r}: its file lacks the weights {missing[0]!r}"
-                + (f" and {len(missing) - 1} more." if len(missing) > 1 else "."),
-                hint="It was made for another purpose; choose a checkpoint that carries them.",
-            )
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            hint = "It was made for another purpose; choose a checkpoint that carries them."
+            raise self._unfit(f"its file lacks the weights {missing[0]!r}{more}.", hint)
         config = model.config
         self._check_head(config)
         # RoBERTa keeps two positions for itself; tokenizers without a limit report 10^30.
@@ -157,8 +156,8 @@ class Neural(ABC):
         if self._is_folder:
             path = Path(self.model_name, name)
             return path if path.is_file() else None
-        found = try_to_load_from_cache(self.source_name, name, revision=self.wanted_revision)
-        return Path(found) if isinstance(found, str) else None
+        cached = try_to_load_from_cache(self.source_name, name, revision=self.wanted_revision)
+        return Path(cached) if isinstance(cached, str) else None
 
     def _revision(self) -> str:
         """Return the hub's commit, or a hash of the weights of a folder, whose name says nothing of what is in it."""
@@ -175,13 +174,9 @@ class Neural(ABC):
     def _refusal(self, error: Exception) -> ModelError:
         reason, folder = str(error).strip().split("\n")[0], Path(self.model_name)
         if (folder / "saved_model.pb").exists():
-            needed = "TensorFlow, which is not used"
-        elif "trust_remote_code" in reason or "does not recognize this architecture" in str(error):
-            needed = "its own code, which is not run"
-        else:
-            needed = ""
-        if needed:
-            return ModelError(f"{self.title} cannot use {self.model_name!r}: it needs {needed}.", hint=self.remedy)
+            return self._unfit("it needs TensorFlow, which is not used.")
+        if "trust_remote_code" in reason or "does not recognize this architecture" in str(error):
+            return self._unfit("it needs its own code, which is not run.")
         if "model.safetensors" in reason and ("no file named" in reason or "not appear to have" in reason):
             reason = "it has no weights in safetensors; pickled ones (.bin) may hold code and are not read."
             hint = "Name a revision with safetensors (id@refs/pr/1, where the hub has converted it), or convert it."
@@ -192,6 +187,9 @@ class Neural(ABC):
             revision = f" --revision {self.wanted_revision}" if self.wanted_revision else ""
             hint = f"Fetch it once with 'hf download {self.source_name}{revision}', or name a local folder."
         return ModelError(f"{self.title} cannot load {self.model_name!r}: {reason}", hint=hint)
+
+    def _unfit(self, why: str, hint: str = "") -> ModelError:
+        return ModelError(f"{self.title} cannot use {self.model_name!r}: {why}", hint=hint or self.remedy)
 
     def _check_head(self, config: Any) -> None:  # noqa: B027 - most models need no check
         """Raise ModelError where the model's output is not what the metric reads; any hidden states will do."""
@@ -236,11 +234,12 @@ class BertScore(Neural):
 
     name, title = "bertscore", "BERTScore"
     source = "Zhang et al. 2020, section 3"
+    default_model = BERTSCORE_MODEL
     auto_class = "AutoModel"
     unused = ("pooler",)
     low, high = -1.0, 1.0
 
-    def __init__(self, model_name: str = BERTSCORE_MODEL, layer: int | None = None, *, device: str = "auto") -> None:
+    def __init__(self, model_name: str = "", layer: int | None = None, *, device: str = "auto") -> None:
         super().__init__(model_name, device=device)
         self._layer_asked = layer
 
@@ -259,16 +258,13 @@ class BertScore(Neural):
         """Return model, revision, layer, and the choices the paper leaves open."""
         return self._signature(f"layer:{self.layer}", "f:1", "idf:no", "rescale:no", "special:no")
 
-    def score_pairs(self, hypotheses: Sequence[str], references: Sequence[str]) -> Vector:
-        """Return BERTScore F1 of each pair; 0 where a text is blank or has no token."""
-        pairs = list(zip(hypotheses, references, strict=True))
-        values = np.zeros(len(pairs))
-        kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
-        for start in range(0, len(kept), _BLOCK):
-            block = kept[start : start + _BLOCK]
-            embedded = self._embed(sorted({text for i in block for text in pairs[i]}))
-            for i in block:
-                values[i] = _greedy_f1(embedded[pairs[i][0]], embedded[pairs[i][1]])
+    def _values(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return BERTScore F1 of each pair; 0 where a text has no token."""
+        values: list[float] = []
+        for start in range(0, len(pairs), _BLOCK):
+            block = pairs[start : start + _BLOCK]
+            embedded = self._embed(sorted({text for pair in block for text in pair}))
+            values += [_greedy_f1(embedded[hypothesis], embedded[reference]) for hypothesis, reference in block]
         return values
 
     def _embed(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -306,36 +302,29 @@ class Bleurt(Neural):
 
     name, title = "bleurt", "BLEURT"
     source = "Sellam et al. 2020"
+    default_model = BLEURT_MODEL
     auto_class = "AutoModelForSequenceClassification"
     remedy = (
         "BLEURT-20 and its small versions cannot be used, neither Google's (TensorFlow) nor lucadiliello's (package"
         f" bleurt-pytorch). {BLEURT_MODEL} can; for languages other than English take the metric 'sentence'."
     )
 
-    def __init__(self, model_name: str = BLEURT_MODEL, *, device: str = "auto") -> None:
-        super().__init__(model_name, device=device)
-
     def _check_head(self, config: Any) -> None:
         if config.num_labels != 1:
-            raise ModelError(
-                f"BLEURT cannot use {self.model_name!r}: its head gives {config.num_labels} numbers, not one.",
-                hint=f"Choose a regression checkpoint, e.g. {BLEURT_MODEL}.",
-            )
+            hint = f"Choose a regression checkpoint, e.g. {BLEURT_MODEL}."
+            raise self._unfit(f"its head gives {config.num_labels} numbers, not one.", hint)
 
     @property
     def signature(self) -> str:
         """Return model, revision and versions."""
         return self._signature("order:reference-hypothesis")
 
-    def score_pairs(self, hypotheses: Sequence[str], references: Sequence[str]) -> Vector:
-        """Return the head's number for each (reference, hypothesis); 0 where either is blank."""
-        pairs = [(r, h) for h, r in zip(hypotheses, references, strict=True)]
-        values = np.zeros(len(pairs))
-        kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
-        for batch in self._batches(kept, lambda i: len(pairs[i][0]) + len(pairs[i][1])):
-            rows, loaded = [kept[i] for i in batch], self._loaded
-            encoded = self._tokens(*(list(side) for side in zip(*(pairs[i] for i in rows), strict=True)))
+    def _values(self, pairs: Sequence[tuple[str, str]]) -> Vector:
+        """Return the head's number for each (reference, hypothesis)."""
+        values, loaded = np.zeros(len(pairs)), self._loaded
+        for batch in self._batches(pairs, lambda pair: len(pair[0]) + len(pair[1])):
+            encoded = self._tokens([pairs[i][1] for i in batch], [pairs[i][0] for i in batch])
             with loaded.torch.inference_mode():
                 logits = loaded.model(**encoded.to(loaded.model.device)).logits[:, 0]
-            values[rows] = logits.double().cpu().numpy()
+            values[batch] = logits.double().cpu().numpy()
         return values

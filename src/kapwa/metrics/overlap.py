@@ -175,5 +175,5 @@ class Meteor(_Overlap):
         return f"meteor|match:exact+porter|alpha:0.9|beta:3|gamma:0.5|tok:{_WORDS}|version:nltk-{version('nltk')}"
 
     def _similarity(self, hypothesis: str, reference: str) -> float:
-        given, wanted = words(hypothesis), words(reference)
-        return float(self._score(wanted, given)) if given and wanted else 0.0
+        answer_words, reference_words = words(hypothesis), words(reference)
+        return float(self._score(reference_words, answer_words)) if answer_words and reference_words else 0.0

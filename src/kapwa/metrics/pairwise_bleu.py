@@ -72,7 +72,7 @@ def all_pairs_bleu(encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, br
     """
     chosen = _bleu_texts(encoded, groups, n_groups)
     orders = list(_shared_features(chosen))
-    found: Matrix = np.empty((n_groups, n_groups))
+    bleu: Matrix = np.empty((n_groups, n_groups))
     step = max(1, CELLS // max(1, n_groups))
     for first in range(0, n_groups, step):
         rows = slice(first, min(first + step, n_groups))
@@ -81,11 +81,11 @@ def all_pairs_bleu(encoded: Encoded, groups: npt.ArrayLike, n_groups: int, *, br
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(matches / chosen.possible[:, rows, None]).mean(axis=0)
             logs += np.minimum(0.0, 1 - reference / chosen.possible[0, rows, None].astype(float))
-            found[rows] = np.where((matches > 0).all(axis=0), np.exp(logs), 0.0)
-    found[chosen.samples == 0] = np.nan
-    found[:, chosen.samples == 0] = np.nan
-    np.fill_diagonal(found, np.nan)
-    return found
+            bleu[rows] = np.where((matches > 0).all(axis=0), np.exp(logs), 0.0)
+    bleu[chosen.samples == 0] = np.nan
+    bleu[:, chosen.samples == 0] = np.nan
+    np.fill_diagonal(bleu, np.nan)
+    return bleu
 
 
 def _bleu_texts(encoded: Encoded, groups: npt.ArrayLike, n_groups: int) -> BleuTexts:
@@ -114,20 +114,20 @@ def _reference_lengths(chosen: BleuTexts, rows: slice, brevity: Brevity) -> Matr
     size, labels = chosen.texts.lengths, chosen.groups
     present, starts = np.unique(labels, return_index=True)
     # 1 where nothing is compared: avoids dividing by 0
-    found: Matrix = np.ones((rows.stop - rows.start, len(chosen.samples)))
+    lengths: Matrix = np.ones((rows.stop - rows.start, len(chosen.samples)))
     if not len(present):
-        return found
+        return lengths
     if brevity != "closest":
         shortest, mean = np.minimum.reduceat(size, starts), chosen.possible[0, present] / chosen.samples[present]
-        found[:, present] = chosen.samples[rows, None] * (shortest if brevity == "nmt" else mean)
-        return found
+        lengths[:, present] = chosen.samples[rows, None] * (shortest if brevity == "nmt" else mean)
+        return lengths
     big = int(size.max()) + 1
     for group in range(rows.start, rows.stop):
         mine = size[np.searchsorted(labels, group) : np.searchsorted(labels, group, "right")]
         # Distance first, length second: the smallest number is the closest reference, the shorter of two.
         keys = np.abs(size[None, :] - mine[:, None]) * big + size[None, :]
-        found[group - rows.start, present] = (np.minimum.reduceat(keys, starts, axis=1) % big).sum(axis=0)
-    return found
+        lengths[group - rows.start, present] = (np.minimum.reduceat(keys, starts, axis=1) % big).sum(axis=0)
+    return lengths
 
 
 # --- features ---------------------------------------------------------------------------------------
@@ -171,9 +171,9 @@ def _sort(keys: Ints, places: Ints, kinds: int, count: int) -> tuple[Ints, Ints]
 
 def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return where a value differs from the one before; the first one does."""
-    found = np.ones(len(values), np.bool_)
-    np.not_equal(values[1:], values[:-1], out=found[1:])
-    return found
+    changes = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
 
 
 def _shared_grams(
@@ -187,11 +187,8 @@ def _shared_grams(
     widths = np.diff(starts, append=len(keys))
     shared = groups[text_of[places[starts]]] != groups[text_of[places[starts + widths - 1]]]
     total = int(shared.sum())
-    return (
-        np.repeat(np.arange(total, dtype=text_of.dtype), widths[shared]),
-        places[np.repeat(shared, widths)],
-        total,
-    )
+    numbers = np.repeat(np.arange(total, dtype=text_of.dtype), widths[shared])
+    return numbers, places[np.repeat(shared, widths)], total
 
 
 def _count(grams: npt.NDArray[Any], texts: npt.NDArray[Any], chosen: BleuTexts) -> Features:
@@ -225,8 +222,8 @@ def _entries(features: npt.NDArray[Any], groups: Ints) -> Features:
     counts = np.diff(places, append=len(features))
     starts = np.flatnonzero(new_feature[places])
     widths = np.diff(starts, append=len(places))
-    found = Features(np.append(starts, len(places)), groups[places], counts)
-    return _choose(found, widths, widths > 1)
+    entries = Features(np.append(starts, len(places)), groups[places], counts)
+    return _choose(entries, widths, widths > 1)
 
 
 # --- products -----------------------------------------------------------------------------------------
@@ -242,9 +239,9 @@ def _matches(features: Features, rows: slice, n_groups: int, most: int) -> Matri
     shape, groups = (len(starts) - 1, n_groups), groups.astype(np.int32)
     counts = csr_matrix((counted.astype(np.float64), groups, starts), shape=shape)
     presence = csr_matrix((np.ones(len(groups)), groups, starts), shape=shape)
-    found: Matrix = (counts.T.tocsr()[rows] @ presence).toarray().astype(np.float64)
-    found += _dense_product(_choose(features, widths, dense), rows, n_groups, most)
-    return found
+    matches: Matrix = (counts.T.tocsr()[rows] @ presence).toarray().astype(np.float64)
+    matches += _dense_product(_choose(features, widths, dense), rows, n_groups, most)
+    return matches
 
 
 def _choose(features: Features, widths: Ints, chosen: npt.NDArray[np.bool_]) -> Features:
@@ -257,7 +254,7 @@ def _choose(features: Features, widths: Ints, chosen: npt.NDArray[np.bool_]) -> 
 def _dense_product(features: Features, rows: slice, n_groups: int, most: int) -> Matrix:
     """Multiply in float32, whose whole numbers are exact to 2²⁴, or in float64 where sums may pass that."""
     kind = np.float32 if most < _EXACT_FLOAT32 else np.float64
-    found: Matrix = np.zeros((rows.stop - rows.start, n_groups))
+    matches: Matrix = np.zeros((rows.stop - rows.start, n_groups))
     step, total = max(_DENSE_STEP, _DENSE_CELLS // max(1, n_groups)), len(features.starts) - 1
     for first in range(0, total, step):
         last = min(first + step, total)
@@ -265,5 +262,5 @@ def _dense_product(features: Features, rows: slice, n_groups: int, most: int) ->
         row = np.repeat(np.arange(last - first), np.diff(features.starts[first : last + 1]))
         counts = np.zeros((last - first, n_groups), kind)
         counts[row, features.groups[entries]] = features.counts[entries]
-        found += counts[:, rows].T @ (counts > 0).astype(kind)
-    return found
+        matches += counts[:, rows].T @ (counts > 0).astype(kind)
+    return matches

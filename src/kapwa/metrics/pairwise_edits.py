@@ -42,19 +42,14 @@ def read_texts(encoded: Encoded) -> Texts:
     Raises UsageError where the arrays contradict one another, since compiled code would read other memory.
     """
     ids, offsets = np.ascontiguousarray(encoded.ids, np.int32), np.asarray(encoded.offsets, np.int64)
-    lengths = np.diff(offsets)
+    lengths, size, problem = np.diff(offsets), len(encoded.vocabulary), ""
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids) or (lengths < 0).any():
-        raise UsageError(
-            f"The offsets of encoded texts must grow from 0 to the number of ids, {len(ids)}.",
-            hint="Make them with kapwa.metrics.tokens.encode.",
-        )
-    size = len(encoded.vocabulary)
-    if len(ids) and (ids.min() < 0 or ids.max() >= size):
-        raise UsageError(
-            f"The ids of encoded texts must be positions in their vocabulary of {size}; "
-            f"found {ids.min()} to {ids.max()}.",
-            hint="Make them with kapwa.metrics.tokens.encode.",
-        )
+        problem = f"The offsets of encoded texts must grow from 0 to the number of ids, {len(ids)}."
+    elif len(ids) and (ids.min() < 0 or ids.max() >= size):
+        problem = f"The ids of encoded texts must be positions in their vocabulary of {size}; "
+        problem += f"found {ids.min()} to {ids.max()}."
+    if problem:
+        raise UsageError(problem, hint="Make them with kapwa.metrics.tokens.encode.")
     return Texts(ids, offsets[:-1].copy(), lengths, size)
 
 
@@ -88,8 +83,8 @@ def edits_between(texts: Texts, pairs: Ints) -> Edits:
     used, place = np.unique(pairs, return_inverse=True)
     strings = _as_strings(texts.take(used))
     left, right = ([strings[i] for i in side] for side in place.reshape(-1, 2).T)
-    found: Edits = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
-    return found
+    edits: Edits = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
+    return edits
 
 
 def edit_blocks(texts: Texts, *, backend: Backend = "auto") -> Iterator[tuple[int, Edits]]:
@@ -143,7 +138,5 @@ def _as_strings(texts: Texts) -> list[str]:
     points[np.argsort(-np.bincount(texts.ids, minlength=texts.size), kind="stable")] = np.arange(texts.size)
     points[points >= _SURROGATES] += _SURROGATE_COUNT
     whole = points[texts.ids].astype("<u4").tobytes().decode("utf-32-le")
-    return [
-        whole[start : start + length]
-        for start, length in zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
-    ]
+    places = zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
+    return [whole[start : start + length] for start, length in places]

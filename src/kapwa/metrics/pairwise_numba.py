@@ -49,9 +49,9 @@ class _Emitter:
 
     def load(self, base: Any, index: Any) -> Any:
         pointer = self.builder.bitcast(self.builder.gep(base, [index]), _VECTOR.as_pointer())
-        found = self.builder.load(pointer)
-        found.align = BITS // 8
-        return found
+        vector = self.builder.load(pointer)
+        vector.align = BITS // 8
+        return vector
 
     def store(self, value: Any, base: Any, index: Any) -> None:
         pointer = self.builder.bitcast(self.builder.gep(base, [index]), _VECTOR.as_pointer())
@@ -68,16 +68,16 @@ class _Emitter:
         ``carry``: the horizontal deltas of the word above, whose top bits come in; None: the matrix's first row,
         which grows by one a column.
         """
-        b, (plus, minus), one = self.builder, state, _splat(1)
+        b, (plus, minus), unit = self.builder, state, _splat(1)
         either = b.or_(equal, minus)
         if carry is not None:
             equal = b.or_(equal, b.lshr(carry[1], _splat(BITS - 1)))
         diagonal = b.or_(b.xor(b.add(b.and_(equal, plus), plus), plus), equal)
         up, down = b.or_(minus, b.not_(b.or_(diagonal, plus))), b.and_(plus, diagonal)
         if carry is None:
-            up_in, down_in = b.or_(b.shl(up, one), one), b.shl(down, one)
+            up_in, down_in = b.or_(b.shl(up, unit), unit), b.shl(down, unit)
         else:
-            up_in, down_in = self.call("fshl", up, carry[0], one), self.call("fshl", down, carry[1], one)
+            up_in, down_in = self.call("fshl", up, carry[0], unit), self.call("fshl", down, carry[1], unit)
         return b.or_(down_in, b.not_(b.or_(either, up_in))), b.and_(up_in, either), up, down
 
 

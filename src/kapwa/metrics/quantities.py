@@ -187,7 +187,7 @@ class Quantities:
             rf"|\s?(?:{_TO})\s?[0-9]{{1,2}}(?![0-9:.]))"
         )
         self._clock = [
-            (regex.compile(start + self._filled(one) + edge), minutes) for one, minutes in words.clock.items()
+            (regex.compile(start + self._filled(template) + edge), minutes) for template, minutes in words.clock.items()
         ]
 
     def _filled(self, template: str) -> str:
@@ -209,9 +209,8 @@ class Quantities:
             return str(self._korean.sub(lambda hit: str(values[hit.group(1)]), text))
 
         def digits(run: Any) -> str:
-            return " ".join(
-                map(str, _compose(values[word.group()] for word in self._number_word.finditer(run.group())))
-            )
+            words = self._number_word.findall(run.group())
+            return " ".join(map(str, _compose(values[word] for word in words)))
 
         return str(self._number_run.sub(digits, text))
 
@@ -223,21 +222,21 @@ class Quantities:
         if folded.isdecimal() and len(folded) < _LONG:
             return frozenset((float(folded),))
         text = self._digits(folded)
-        found: set[float | Range] = set()
+        numbers: set[float | Range] = set()
 
         def fraction(hit: Any) -> str:
             whole, over, under = hit.groups()
             if int(under):
-                found.add(float(whole or 0) + int(over) / int(under))
+                numbers.add(float(whole or 0) + int(over) / int(under))
             return " "
 
         def span(hit: Any) -> str:
-            found.add(Range(*map(float, hit.groups())))
+            numbers.add(Range(*map(float, hit.groups())))
             return " ; "
 
         def bound(hit: Any) -> str:
             value = _value(hit["n"])[0]
-            found.add(Range(0.0, value) if hit["less"] else Range(value, math.inf))
+            numbers.add(Range(0.0, value) if hit["less"] else Range(value, math.inf))
             return " ; "
 
         if text.startswith("- "):
@@ -246,13 +245,13 @@ class Quantities:
         for hit in _NUMBER.finditer(text):
             times = self._multiplier.match(text, hit.end())
             scale = self._words.numbers.get(times.group().strip(), _KILO) if times else 1
-            found.update(value * scale for value in _value(hit.group(1)) if math.isfinite(value))
-        if not found and months:
+            numbers.update(value * scale for value in _value(hit.group(1)) if math.isfinite(value))
+        if not numbers and months:
             pieces = _PIECE.findall(text)
             # "It may vary" names no month; "in May" does.
             named = (piece for piece in pieces if piece != "may" or piece == pieces[-1])
-            found.update(float(self._words.months[piece]) for piece in named if piece in self._words.months)
-        return frozenset(found)
+            numbers.update(float(self._words.months[piece]) for piece in named if piece in self._words.months)
+        return frozenset(numbers)
 
     def dates(self, folded: str) -> frozenset[tuple[int, int]]:
         """Return the (month, day) pairs of the text. Figures alone are MM/DD, or DD/MM where only that can be."""
@@ -276,25 +275,25 @@ class Quantities:
         "o'clock" word may be either half of the day, and gives both.
         """
         text = self._digits(folded)
-        found = {_NAMED_TIMES[name] for name in _NAMED_TIME.findall(text)}
+        times = {_NAMED_TIMES[name] for name in _NAMED_TIME.findall(text)}
         for phrase, minutes in self._clock:
             text = phrase.sub(partial(self._in_figures, minutes), text)
         text = self._either_time.sub(" ; ", text)
         for pattern in (_SPOKEN_CLOCK, _CLOCK, _CJK_HOUR, _H_HOUR, _FOUR_FIGURES, _BARE_HOUR):
-            text = pattern.sub(partial(self._taken, found), text)
-        return frozenset(found)
+            text = pattern.sub(partial(self._take, times), text)
+        return frozenset(times)
 
     def _in_figures(self, minutes: int, hit: Any) -> str:
         """Return a time said in words in figures: of "half past seven" 7, the sign of such times, 30."""
-        said = {"h": "0", "plus": "0", "minus": "0"} | hit.groupdict()
-        hour = int(said["h"]) if said["h"].isdecimal() else self._words.hours[said["h"]]
-        hour, minute = divmod((hour * 60 + minutes + int(said["plus"]) - int(said["minus"])) % _DAY, 60)
+        parts = {"h": "0", "plus": "0", "minus": "0"} | hit.groupdict()
+        hour = int(parts["h"]) if parts["h"].isdecimal() else self._words.hours[parts["h"]]
+        hour, minute = divmod((hour * 60 + minutes + int(parts["plus"]) - int(parts["minus"])) % _DAY, 60)
         return f"{hour or 12}{_SPOKEN}{minute:02}"
 
-    def _taken(self, found: set[int], hit: Any) -> str:
-        """Add the times that a hit names to ``found``; return what stays of it for the patterns that follow."""
+    def _take(self, times: set[int], hit: Any) -> str:
+        """Add the times that a hit names to ``times``; return what stays of it for the patterns that follow."""
         minutes = self._time(hit)
-        found |= minutes
+        times |= minutes
         return " ; " if minutes else str(hit.group())
 
     def _time(self, hit: Any) -> set[int]:
@@ -308,12 +307,12 @@ class Quantities:
         if hour_word:
             after = after[hour_word.end() :]
         hour_word = hour_word or self._hour_before.search(before)
-        beside = self._before.search(before) or self._after.search(after)
-        marker = beside.group(1) if beside else ""
+        half = self._before.search(before) or self._after.search(after)
+        marker = half.group(1) if half else ""
         if bare and not hour_word and not marker and text.strip(" .") != hit.group():
             return set()
         if 1 <= hour <= 12 and (marker or spoken or (bare and hour_word)):
-            return {(one % 24) * 60 + minute for one in self._hours(hour, marker)}
+            return {(hour_of_day % 24) * 60 + minute for hour_of_day in self._hours(hour, marker)}
         return {(hour * 60 + minute) % _DAY}
 
     def _hours(self, hour: int, marker: str) -> list[int]:

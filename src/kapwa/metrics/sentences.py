@@ -10,8 +10,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from kapwa.errors import ModelError
-from kapwa.metrics.base import Vector, is_blank
+from kapwa.metrics.base import Vector
 from kapwa.metrics.neural import LEAST_TOKENS, Neural
 
 # Language-agnostic BERT, Apache-2.0, the revision of 2025: 109 languages, all of Kapwa's fourteen among them.
@@ -62,13 +61,11 @@ class SentenceSimilarity(Neural):
 
     name, title = "sentence", "Sentence similarity"
     source = "Reimers and Gurevych 2019; Feng et al. 2022"
+    default_model = SENTENCE_MODEL
     auto_class = "AutoModel"
     unused = ("pooler",)
     low, high = -1.0, 1.0
     remedy = f"Choose an encoder of a stock architecture, e.g. {SENTENCE_MODEL}."
-
-    def __init__(self, model_name: str = SENTENCE_MODEL, *, device: str = "auto") -> None:
-        super().__init__(model_name, device=device)
 
     @property
     def max_tokens(self) -> int:
@@ -82,23 +79,18 @@ class SentenceSimilarity(Neural):
         dense = "+".join("tanh" if tanh else "linear" for *_, tanh in recipe.layers) or "none"
         return self._signature(f"pool:{recipe.pooling}", f"dense:{dense}", f"before:{recipe.prefix.strip() or 'none'}")
 
-    def score_pairs(self, hypotheses: Sequence[str], references: Sequence[str]) -> Vector:
+    def _values(self, pairs: Sequence[tuple[str, str]]) -> Vector:
         """Return the cosine of each pair; each distinct text is embedded once."""
-        pairs = list(zip(hypotheses, references, strict=True))
-        values = np.zeros(len(pairs))
-        kept = [i for i, pair in enumerate(pairs) if not any(map(is_blank, pair))]
-        texts = sorted({text for i in kept for text in pairs[i]})
-        if texts:
-            row, vectors = {text: k for k, text in enumerate(texts)}, self._embed(texts)
-            left, right = (vectors[[row[pairs[i][side]] for i in kept]] for side in (0, 1))
-            values[kept] = np.clip((left * right).sum(axis=1), -1.0, 1.0)
-        return values
+        vectors = self._embed(sorted({text for pair in pairs for text in pair}))
+        left, right = (np.stack([vectors[pair[side]] for pair in pairs]) for side in (0, 1))
+        cosines: Vector = (left * right).sum(axis=1)
+        return np.clip(cosines, -1.0, 1.0)
 
-    def _embed(self, texts: Sequence[str]) -> Any:
-        """Return unit-length embeddings, shape ``(texts, width)``, float64."""
+    def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """Return unit-length embeddings by text, each of shape ``(width,)``, float64."""
         loaded, recipe = self._loaded, self._recipe
         functional = loaded.torch.nn.functional
-        found: dict[int, Any] = {}
+        embedded: dict[str, Vector] = {}
         for batch in self._batches(texts, len):
             encoded = self._tokens([recipe.prefix + texts[i] for i in batch]).to(loaded.model.device)
             with loaded.torch.inference_mode():
@@ -109,8 +101,8 @@ class SentenceSimilarity(Neural):
                     pooled = functional.linear(pooled, weight, bias)
                     pooled = pooled.tanh() if tanh else pooled
                 units = functional.normalize(pooled.double(), dim=-1).cpu().numpy()
-            found |= dict(zip(batch, units, strict=True))
-        return np.stack([found[i] for i in range(len(texts))])
+            embedded |= {texts[i]: unit for i, unit in zip(batch, units, strict=True)}
+        return embedded
 
     @cached_property
     def _recipe(self) -> _Recipe:
@@ -170,9 +162,6 @@ class SentenceSimilarity(Neural):
             first = error.errors()[0]
             reason = ": ".join([*map(str, first["loc"]), first["msg"]])
         raise self._unfit(f"its {name} cannot be read ({reason}).")
-
-    def _unfit(self, why: str) -> ModelError:
-        return ModelError(f"{self.title} cannot use {self.model_name!r}: {why}", hint=self.remedy)
 
 
 def _float(tensor: Any) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -66,7 +67,8 @@ class Chunks(dict[str, int]):
     """Chunk to code, and the tables of codes: ``flags``, and the ids of a code's tokens as a stretch of ``flat``.
 
     One chunk has several codes where its tokens depend on what is around it (:meth:`variant`); the one stored under
-    the chunk holds after a space and before whatever. ``tokens``: the distinct tokens, by id.
+    the chunk holds after a space and before whatever. ``variant`` and ``decide`` remember what they gave. ``tokens``:
+    the distinct tokens, by id.
     """
 
     def __init__(self, ends: SentenceEnds, words: Any, tokenize: Any) -> None:
@@ -82,8 +84,7 @@ class Chunks(dict[str, int]):
         self._chunks = ["", "\n", "", ""]
         self._open: dict[int, Any] = {}
         self._shapes: dict[int, tuple[int, str]] = {}
-        self._variants: dict[tuple[int, int, int], int] = {}
-        self._decided: dict[tuple[int, int], bool] = {}
+        self.variant, self.decide = cache(self._variant), cache(self._decide)
 
     def __missing__(self, chunk: str) -> int:
         if len(chunk) > LONGEST:
@@ -94,40 +95,27 @@ class Chunks(dict[str, int]):
 
     def ids(self, tokens: list[str]) -> list[int]:
         """Return the ids of ``tokens``, new ones added."""
-        known = self._ids
-        found = []
         for token in tokens:
-            number = known.get(token)
-            if number is None:
-                number = known[token] = len(self.tokens)
+            if token not in self._ids:
+                self._ids[token] = len(self.tokens)
                 self.tokens.append(token)
-            found.append(number)
-        return found
+        return [self._ids[token] for token in tokens]
 
-    def variant(self, code: int, before: int, after: int) -> int:
+    def _variant(self, code: int, before: int, after: int) -> int:
         """Return the code of the same chunk with the tokens it has between ``before`` and ``after``."""
-        key = (code, before, after)
-        found = self._variants.get(key)
-        if found is None:
-            if code in self._shapes:
-                shape, word = self._shapes[code]
-                found = self._fill(self._chunks[code], self.variant(shape, before, after), word)
-            else:
-                found = self._add(self._chunks[code], self._cut(self._chunks[code], before, after), 0)
-            self._variants[key] = found
-        return found
+        chunk = self._chunks[code]
+        if code in self._shapes:
+            shape, word = self._shapes[code]
+            return self._fill(chunk, self.variant(shape, before, after), word)
+        return self._add(chunk, self._cut(chunk, before, after), 0)
 
-    def decide(self, code: int, following: int) -> bool:
+    def _decide(self, code: int, following: int) -> bool:
         """Return whether a sentence ends after an ``OPEN`` chunk when ``following`` is the code of the next one."""
-        key = (code, following)
-        found = self._decided.get(key)
-        if found is None:
-            found = self._decided[key] = self._ends.breaks(self._open[code], self._chunks[following])
-        return found
+        return self._ends.breaks(self._open[code], self._chunks[following])
 
     def size(self) -> int:
         """How many things are kept, to be bounded by the caller."""
-        return len(self.flags) + len(self._decided)
+        return len(self.flags) + self.decide.cache_info().currsize
 
     def _learn(self, chunk: str) -> int:
         plain = _PLAIN.fullmatch(chunk)
@@ -146,10 +134,10 @@ class Chunks(dict[str, int]):
         It may where some rule names it, where it can be cut from "n't", and after the end of a sentence inside the
         chunk, which its own case and frequency help to decide.
         """
-        found = _WORD.search(chunk)
-        if found is None:
+        hit = _WORD.search(chunk)
+        if hit is None:
             return 0
-        word, rest, before = found.group(), chunk[found.end() :], chunk[: found.start()]
+        word, rest, before = hit.group(), chunk[hit.end() :], chunk[: hit.start()]
         if (
             word in _CUT
             or word in _APOSTROPHE
@@ -259,15 +247,15 @@ class Batch:
             np.where(positions == self.offsets[texts], 0, flags[positions - 1]),
             positions + 1 == self.offsets[texts + 1],
         )
-        found: set[int] = set()
+        reached_back: set[int] = set()
         for position, text, here, before, last in zip(*(column.tolist() for column in columns), strict=True):
-            if text in whole or text in found:
+            if text in whole or text in reached_back:
                 continue
             if here & CLOSERS and self._reaches_back(position, here, before):
-                found.add(text)
+                reached_back.add(text)
             else:
                 self._settle(position, here, before, last)
-        return found
+        return reached_back
 
     def _settle(self, position: int, flags: int, before: int, last: bool) -> None:
         """Put the code of a chunk in its surroundings: ``before`` are the flags of the chunk before it in the text."""

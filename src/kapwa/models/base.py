@@ -48,16 +48,16 @@ class ModelOptions:
     trust_remote_code: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def refuse_others(self, backend: str, taken: str = "", extra: Collection[str] | None = ()) -> None:
+    def refuse_others(self, backend: str, names: str = "", extra: Collection[str] | None = ()) -> None:
         """Raise UsageError for what was set here and ``backend`` would ignore in silence.
 
-        ``taken``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
+        ``names``: the options it takes, parted by spaces. ``extra``: the names that its ``extra`` may hold; None where
         the backend checks them itself.
         """
         for option in fields(self):
             default = option.default_factory() if callable(option.default_factory) else option.default
-            if option.name not in {*taken.split(), "extra"} and getattr(self, option.name) != default:
-                hint = f"It takes: {', '.join(taken.split())}." if taken else "It takes no option."
+            if option.name not in {*names.split(), "extra"} and getattr(self, option.name) != default:
+                hint = f"It takes: {', '.join(names.split())}." if names else "It takes no option."
                 raise UsageError(f"{backend} takes no option {option.name!r}.", hint=hint)
         for key in self.extra if extra is not None else ():
             if key not in (extra or ()):
@@ -81,21 +81,13 @@ class ModelSettings(TypedDict, total=False):
     extra: Mapping[str, Any]
 
 
-class Responses(Protocol):
+class Responses(Iterator[Response], Protocol):
     """The responses to a batch, one after another; a generator is such an iterator.
 
     ``close`` cancels what is still open. After it, the iterator may yield the response that was taken last once more,
     then those that had come and were not taken, and then ends: after Ctrl-C these are kept. A generator yields nothing
     after ``close``.
     """
-
-    def __iter__(self) -> Iterator[Response]:
-        """Return the iterator itself."""
-        ...
-
-    def __next__(self) -> Response:
-        """Return the next response."""
-        ...
 
     def close(self) -> None:
         """Cancel what is open; harmless when repeated."""
@@ -179,14 +171,14 @@ class Model(Protocol):
 @cache
 def flaw(response: Response, request: Request) -> str | None:
     """Say what makes ``response`` no answer to ``request``, or None when it is one (or is an error)."""
-    given = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
-    if len(given) != 1:
-        return f"the model's answer holds {' and '.join(given) or 'nothing'} instead of one of text, logprobs, error"
+    kinds = [name for name in ("text", "logprobs", "error") if getattr(response, name) is not None]
+    if len(kinds) != 1:
+        return f"the model's answer holds {' and '.join(kinds) or 'nothing'} instead of one of text, logprobs, error"
     if response.error is not None:
         return None
     wanted = "text" if request.kind == "generate" else "logprobs"
-    if given != [wanted]:
-        return f"the model gave {given[0]} where {wanted} was asked for"
+    if kinds != [wanted]:
+        return f"the model gave {kinds[0]} where {wanted} was asked for"
     scores, n = response.logprobs, len(request.continuations)
     if scores is not None and len(scores) != n:
         return f"the model scored {len(scores)} of {n} continuations"

@@ -81,8 +81,8 @@ class Encoder:
             except UnicodeEncodeError as error:
                 raise EncodingError(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X})") from None
         encoded = self.tokenizer(list(texts), add_special_tokens=False, verbose=False).input_ids
-        found = [(*self._prefix, *ids) for ids in encoded]
-        return [ids[1:] if self.bos is not None and ids[:2] == (self.bos, self.bos) else ids for ids in found]
+        begun = [(*self._prefix, *ids) for ids in encoded]
+        return [ids[1:] if self.bos is not None and ids[:2] == (self.bos, self.bos) else ids for ids in begun]
 
     def prompt(self, request: Request) -> tuple[int, ...]:
         """Return the tokens of a request's rendered prompt; an empty one becomes the start token."""

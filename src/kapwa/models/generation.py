@@ -121,8 +121,8 @@ class _StopStrings:
 
         tails = input_ids[:, max(self.width, input_ids.shape[1] - self.tail) :].tolist()
         texts = self.tokenizer.batch_decode(tails, skip_special_tokens=False)
-        found = [any(stop in text for stop in self.stop) for text in texts]
-        return torch.tensor(found, device=input_ids.device)
+        stopped = [any(stop in text for stop in self.stop) for text in texts]
+        return torch.tensor(stopped, device=input_ids.device)
 
 
 def _response(job: Job, row: list[int], tokenizer: Any, stop_ids: frozenset[int]) -> Response:

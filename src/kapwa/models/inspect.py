@@ -217,17 +217,17 @@ def _response(request: Request, choice: ChatCompletionChoice, usage: Usage | Non
 def fault_of(error: BaseException, secrets: Sequence[str]) -> CallError:
     """Read an exception that Inspect, a provider or its HTTP library raised."""
     chain = list(_chain(error))
-    status = next((found for found in map(_status, chain) if found), 0)
-    down = not status and any(kind.__name__ in _NO_CONNECTION for one in chain for kind in type(one).__mro__)
-    told = next(one for one in reversed(chain) if _status(one) == status) if status else chain[-1 if down else 0]
-    text, name = words(told, secrets), type(told).__name__
+    status = next((code_number for code_number in map(_status, chain) if code_number), 0)
+    down = not status and any(kind.__name__ in _NO_CONNECTION for link in chain for kind in type(link).__mro__)
+    cause = next(link for link in reversed(chain) if _status(link) == status) if status else chain[-1 if down else 0]
+    text, name = words(cause, secrets), type(cause).__name__
     if status:
         text = f"HTTP {status}: {text}"
     elif name != _PREREQUISITE:
         text = f"{name}: {text}" if text else name
-    code = next((code for one in chain if (code := str(getattr(one, "code", ""))) in QUOTA), "")
-    fatal = status in FATAL or bool(code) or any(type(one).__name__ == _PREREQUISITE for one in chain)
-    param = str(getattr(told, "param", None) or "")
+    code = next((code for link in chain if (code := str(getattr(link, "code", ""))) in QUOTA), "")
+    fatal = status in FATAL or bool(code) or any(type(link).__name__ == _PREREQUISITE for link in chain)
+    param = str(getattr(cause, "param", None) or "")
     return CallError(text, fatal=fatal, down=down, status=status, code=code, param=param)
 
 
@@ -252,7 +252,7 @@ def _status(error: BaseException) -> int:
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception and what caused it; of tenacity's "retries are used up", the last of them."""
     seen: list[BaseException] = []
-    while error is not None and not any(error is one for one in seen):
+    while error is not None and not any(error is earlier for earlier in seen):
         seen.append(error)
         attempt = getattr(error, "last_attempt", None)
         if attempt is not None:

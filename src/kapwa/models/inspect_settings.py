@@ -71,7 +71,7 @@ class Settings:
                 for name, value in sent["extra_headers"].items()
             }
         # Of what JSON cannot hold (a function, say), its kind.
-        plain = json.dumps([sent, dict(self.model_args)], sort_keys=True, default=lambda one: type(one).__name__)
+        plain = json.dumps([sent, dict(self.model_args)], sort_keys=True, default=lambda it: type(it).__name__)
         return dict(zip(("settings", "model_args"), json.loads(plain), strict=True))
 
 

@@ -101,8 +101,8 @@ def token_logprobs(logits: Any, rows: NDArray[np.int64], targets: NDArray[np.int
     step = max(1, CHUNK_ELEMENTS // logits.shape[-1])
     totals = torch.cat([chunk.float().logsumexp(-1) for chunk in logits.split(step)])
     at = torch.from_numpy(rows).to(logits.device)
-    found = logits[at, torch.from_numpy(targets).to(logits.device)].float() - totals[at]
-    values: Floats = found.double().cpu().numpy()
+    logprobs = logits[at, torch.from_numpy(targets).to(logits.device)].float() - totals[at]
+    values: Floats = logprobs.double().cpu().numpy()
     return values
 
 

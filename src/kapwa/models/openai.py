@@ -105,8 +105,10 @@ class OpenAIModel(Model):
     def _scorer(self) -> Scorer | None:
         arguments = self._body.get("chat_template_kwargs") or {}
         plain = self._dialect.plain
-        scorer, said = self._loop.call(find_scorer(self._client, self._name, plain=plain, template_arguments=arguments))
-        self._scoring, self._no_score = (said, "") if scorer else ("", said)
+        scorer, words = self._loop.call(
+            find_scorer(self._client, self._name, plain=plain, template_arguments=arguments)
+        )
+        self._scoring, self._no_score = (words, "") if scorer else ("", words)
         return scorer
 
     def generate(self, batch: Iterable[Request]) -> Responses:

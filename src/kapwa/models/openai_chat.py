@@ -167,8 +167,8 @@ def _answers(group: Sequence[Request], client: Client, reply: Any) -> list[Respo
     if not isinstance(choices, list) or not choices:
         # Some gateways report a failure with status 200.
         problem = reply.get("error") if isinstance(reply, dict) else None
-        said = client.quoted(str(problem.get("message") if isinstance(problem, dict) else problem))
-        raise CallError(f"the answer holds no choices{f' ({said})' if problem else ''}", retry=True)
+        shown = client.quoted(str(problem.get("message") if isinstance(problem, dict) else problem))
+        raise CallError(f"the answer holds no choices{f' ({shown})' if problem else ''}", retry=True)
     if not all(isinstance(choice, dict) for choice in choices):
         raise CallError("the answer's choices are malformed", retry=True)
     choices = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)

@@ -225,12 +225,12 @@ class Client:
     def _status_fault(self, status: int, headers: Mapping[str, str], body: bytes) -> CallError:
         detail = _error_body(body)
         message = detail.get("message") or detail.get("detail")
-        said = f": {self.quoted(message if isinstance(message, str) else json.dumps(message))}" if message else ""
+        shown = f": {self.quoted(message if isinstance(message, str) else json.dumps(message))}" if message else ""
         code = str(detail.get("code") or detail.get("type") or "")
         moved = f" to {self.quoted(headers.get('Location', '?'))}" if 300 <= status < 400 else ""
         fatal = status in FATAL or bool(moved) or code in QUOTA
         return CallError(
-            f"HTTP {status}{moved}{said}",
+            f"HTTP {status}{moved}{shown}",
             retry=not fatal and (status in (408, 409, 429) or status >= 500),
             fatal=fatal,
             hint="Redirects are not followed, so that the key goes nowhere else. Give that address." if moved else "",
@@ -243,7 +243,7 @@ class Client:
     def _connection_fault(self, error: Exception) -> CallError:
         """Say in words why no whole reply came."""
         proxy = f"the proxy {self._proxy.with_user(None)}" if self._proxy else "the proxy"
-        said = self.quoted(str(error))
+        shown = self.quoted(str(error))
         if isinstance(error, aiohttp.ClientHttpProxyError):
             hint = _HINTS[407] if error.status == 407 else "Put the server's host into NO_PROXY if it needs no proxy."
             bad = error.status < 500
@@ -252,14 +252,14 @@ class Client:
             hint = "Correct HTTP_PROXY or HTTPS_PROXY, or put the server's host into NO_PROXY."
             return CallError(f"cannot connect to {proxy}", retry=True, down=True, hint=hint)
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | ssl.SSLError):
-            return CallError(f"TLS failed ({said})", fatal=True, hint=_TLS_HINT)
+            return CallError(f"TLS failed ({shown})", fatal=True, hint=_TLS_HINT)
         if isinstance(error, aiohttp.ClientConnectorError):
             cause = error.os_error  # of a host name that is not known, the number is not the system's
             why = os.strerror(cause.errno) if cause.errno and cause.errno > 0 else str(cause)
             return CallError(f"cannot connect ({self.quoted(why)})", retry=True, down=True)
         if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError):
             return CallError("the connection was cut before the answer was complete", retry=True)
-        return CallError(f"the answer is not valid HTTP ({said})", retry=True)
+        return CallError(f"the answer is not valid HTTP ({shown})", retry=True)
 
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:
@@ -355,7 +355,9 @@ def _proxy_secrets(proxy: URL | None) -> list[str]:
 
 def secret_forms(secrets: Iterable[str]) -> list[str]:
     """Return ``secrets`` in the forms a server may quote them in, longest first: as they are, in addresses, in JSON."""
-    forms = {form for one in secrets for form in (one, urllib.parse.quote(one, safe=""), json.dumps(one)[1:-1])}
+    forms = {
+        form for secret in secrets for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])
+    }
     return sorted((form for form in forms if len(form) > 3), key=len, reverse=True)
 
 

@@ -60,8 +60,8 @@ class TokenScorer:
             reference = sum(values[len(prompt) - first :])
             if whole[: len(joint)] == joint:  # one pass holds both numbers
                 return continuation_score(continuation, values[start - first : len(joint) - first], boundary, reference)
-        own = await self.logprobs(self.client, self.model, joint, start)
-        return continuation_score(continuation, own, boundary, reference)
+        logprobs = await self.logprobs(self.client, self.model, joint, start)
+        return continuation_score(continuation, logprobs, boundary, reference)
 
     async def rendered(self, messages: Sequence[Message]) -> tuple[str, tuple[int, ...]]:
         """Return the rendered prompt as text and ids; raise CallError unless the one encodes to the other."""
@@ -111,15 +111,15 @@ async def find_scorer(
     """Probe the server; return a function that scores and the name of its way, or None and why there is none."""
     reasons = []
     try:
-        found = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
-        _, ids = await found.rendered([Message("user", PROBE)])
+        scorer = TokenScorer(client, model, plain, template_arguments, vllm_logprobs)
+        _, ids = await scorer.rendered([Message("user", PROBE)])
     except CallError as fault:
         reasons.append(f"token ids: {fault.message}")
     else:
         for way, logprobs in (("vLLM prompt_logprobs", vllm_logprobs), ("SGLang /generate", sglang_logprobs)):
             try:
                 await logprobs(client, model, ids, 1)
-                return replace(found, logprobs=logprobs).score, way
+                return replace(scorer, logprobs=logprobs).score, way
             except CallError as fault:
                 reasons.append(f"{way}: {fault.message}")
     try:
@@ -142,13 +142,13 @@ async def vllm_logprobs(client: Client, model: str, ids: Sequence[int], start: i
         if not isinstance(entries, list):
             raise CallError("it ignores prompt_logprobs")
         _same_count(len(entries), len(ids))
-        found = [
-            entry.get(str(token)) if isinstance(entry, dict) else None
-            for entry, token in zip(entries[start:], ids[start:], strict=True)
-        ]
-        if not all(isinstance(one, dict) for one in found):
-            raise CallError("its log-probabilities belong to other tokens than were sent")
-        return tuple(_finite(one.get("logprob")) for one in found if one is not None)
+        values = []
+        for entry, token in zip(entries[start:], ids[start:], strict=True):
+            scored = _mapping(entry).get(str(token))
+            if not isinstance(scored, dict):
+                raise CallError("its log-probabilities belong to other tokens than were sent")
+            values.append(_finite(scored.get("logprob")))
+        return tuple(values)
 
     return await client.call("/completions", body, parse)
 
@@ -252,8 +252,8 @@ def _finite(value: Any) -> float:
     # Bounds instead of math.isfinite, which no integer of hundreds of digits survives.
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e9 < value <= 1e-6:
         # Of anything but a number, which may quote what was sent, only the kind is said.
-        said = f"{value:.6g}" if isinstance(value, float) else f"a value of type {type(value).__name__}"
-        raise CallError(f"it returned {said} where a log-probability belongs")
+        shown = f"{value:.6g}" if isinstance(value, float) else f"a value of type {type(value).__name__}"
+        raise CallError(f"it returned {shown} where a log-probability belongs")
     return float(value)
 
 

@@ -57,8 +57,8 @@ def score_tree(network: Network, groups: Sequence[Sequence[Path]]) -> list[list[
     positions = torch.from_numpy(forest.depth).to(network.device)[None]
     logits = network.logits(forest.tokens[None], rows, attention_mask=mask, position_ids=positions)[0]
     where = np.searchsorted(rows, np.concatenate(forest.parents))
-    found = token_logprobs(logits, where, np.concatenate(forest.targets))
-    pieces = iter(np.split(found, np.cumsum([len(targets) for targets in forest.targets])[:-1]))
+    logprobs = token_logprobs(logits, where, np.concatenate(forest.targets))
+    pieces = iter(np.split(logprobs, np.cumsum([len(targets) for targets in forest.targets])[:-1]))
     return [[next(pieces) for _ in group] for group in groups]
 
 
@@ -71,10 +71,10 @@ def score_prefix(network: Network, paths: Sequence[Path], batch_tokens: int) -> 
         cut = min(shared, *(host.start for host in hosts)) - 1
         cache = network.prefill(hosts[0].tokens[:cut]) if cut > 0 else None
         size = max(1, batch_tokens // (max(len(host.tokens) for host in hosts) - cut))
-        found: list[Floats] = []
+        scores: list[Floats] = []
         for i in range(0, len(hosts), size):
-            found += _score_batch(network, hosts[i : i + size], cut, copy.deepcopy(cache))
-        return found
+            scores += _score_batch(network, hosts[i : i + size], cut, copy.deepcopy(cache))
+        return scores
 
     return _through_hosts(paths, run)
 
@@ -91,11 +91,11 @@ def _score_batch(network: Network, batch: Sequence[Path], cut: int, cache: objec
         cache.reorder_cache(torch.zeros(len(batch), dtype=torch.long, device=network.device))  # type: ignore[attr-defined]
     first = min(path.start for path in batch) - 1 - cut
     logits = network.logits(tokens, np.arange(first, width), cache=cache)
-    found = []
+    scores = []
     for i, path in enumerate(batch):
         rows = np.arange(path.start - 1 - cut - first, len(path.tokens) - 1 - cut - first)
-        found.append(token_logprobs(logits[i], rows, np.asarray(path.tokens[path.start :], dtype=np.int64)))
-    return found
+        scores.append(token_logprobs(logits[i], rows, np.asarray(path.tokens[path.start :], dtype=np.int64)))
+    return scores
 
 
 def score_plain(network: Network, paths: Sequence[Path]) -> list[Floats]:
@@ -119,11 +119,11 @@ def _through_hosts(paths: Sequence[Path], run: Callable[[Sequence[Path]], list[F
         else:
             hosts.append(path)
         host_of[k] = len(hosts) - 1
-    found = run(hosts)
+    scores = run(hosts)
     sliced = []
     for path, h in zip(paths, host_of, strict=True):
         first = hosts[h].start
-        sliced.append(found[h][path.start - first : len(path.tokens) - first])
+        sliced.append(scores[h][path.start - first : len(path.tokens) - first])
     return sliced
 
 
@@ -206,10 +206,10 @@ def _fault(method: Method, network: Network, encoder: Encoder) -> str | None:
         return f"the attention window is only {network.window} tokens"
     expected = score_plain(network, paths)
     try:
-        found = run_method(method, network, paths, batch_tokens=4096)
+        scores = run_method(method, network, paths, batch_tokens=4096)
     except Exception as error:  # noqa: BLE001 - any refusal of a mask, position or cache argument, from any architecture
         return f"the architecture refuses it ({type(error).__name__}: {' '.join(str(error).split())[:120]})"
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(scores, expected, strict=True):
         allowed = TOLERANCE if network.model.dtype.itemsize >= 4 else TOLERANCE_PER_TOKEN_16BIT * len(theirs)
         difference = abs(float(ours.sum() - theirs.sum()))
         if not difference <= allowed:  # also true of NaN

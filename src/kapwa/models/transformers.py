@@ -158,10 +158,10 @@ class TransformersModel(Model):
 
     def _score_together(self, requests: Sequence[Request]) -> list[Response]:
         encoded = [self._encode(request) for request in requests]
-        ready = [(one, item) for one, item in zip(requests, encoded, strict=True) if isinstance(item, EncodedRequest)]
-        found = iter(_in_halves(self._score_ready, ready, lambda pair: _exhausted(pair[0])) if ready else ())
+        ready = [(r, item) for r, item in zip(requests, encoded, strict=True) if isinstance(item, EncodedRequest)]
+        responses = iter(_in_halves(self._score_ready, ready, lambda pair: _exhausted(pair[0])) if ready else ())
         return [
-            Response(request.key, error=item) if isinstance(item, str) else next(found)
+            Response(request.key, error=item) if isinstance(item, str) else next(responses)
             for request, item in zip(requests, encoded, strict=True)
         ]
 
@@ -170,10 +170,10 @@ class TransformersModel(Model):
             return self.scoring.score(self._network, paths, self.options.batch_tokens)
 
         if len(ready) > 1 and self.scoring.name == "tree":
-            found = scoring.score_tree(self._network, [item.paths for _, item in ready])
+            logprobs = scoring.score_tree(self._network, [item.paths for _, item in ready])
         else:
-            found = [_in_halves(score, item.paths) for _, item in ready]
-        return [_scored(*pair, values) for pair, values in zip(ready, found, strict=True)]
+            logprobs = [_in_halves(score, item.paths) for _, item in ready]
+        return [_scored(*pair, values) for pair, values in zip(ready, logprobs, strict=True)]
 
     def _encode(self, request: Request) -> EncodedRequest | str:
         """Return the encoded request, or why it cannot be scored."""
@@ -197,11 +197,11 @@ class TransformersModel(Model):
         """Yield each request's text as its batch finishes; a request that cannot be answered gets an ``error``."""
         requests = list(batch)
         for indices in self._plan_texts(requests, list(range(len(requests)))):
-            found = [self._job(requests[i]) for i in indices]
-            jobs = [job for job in found if isinstance(job, generation.Job)]
-            if len(jobs) < len(found):  # planned alone
+            prepared = [self._job(requests[i]) for i in indices]
+            jobs = [job for job in prepared if isinstance(job, generation.Job)]
+            if len(jobs) < len(prepared):  # planned alone
                 yield from (
-                    Response(requests[i].key, error=str(fault)) for i, fault in zip(indices, found, strict=True)
+                    Response(requests[i].key, error=str(fault)) for i, fault in zip(indices, prepared, strict=True)
                 )
                 continue
             yield from _in_halves(self._texts, jobs, lambda job: _exhausted(job.request))
@@ -231,8 +231,8 @@ class TransformersModel(Model):
 
 
 def _exhausted(request: Request) -> Response:
-    said = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
-    return Response(request.key, error=said)
+    reason = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
+    return Response(request.key, error=reason)
 
 
 def _in_halves(
@@ -267,9 +267,9 @@ def _scored(request: Request, encoded: EncodedRequest, logprobs: Sequence[Floats
     values = iter(logprobs)
     scores = []
     for text, item in zip(request.continuations, encoded.continuations, strict=True):
-        own = tuple(float(value) for value in next(values))
+        token_values = tuple(float(value) for value in next(values))
         whole = math.fsum(next(values)) if item.conversation is not None else None
-        score = continuation_score(text, own, item.boundary, whole)
+        score = continuation_score(text, token_values, item.boundary, whole)
         if not math.isfinite(score.logprob_sum) or not math.isfinite(whole or 0.0):
             return Response(request.key, error="the model returned no finite log-probability; try dtype='float32'.")
         scores.append(score)
@@ -286,10 +286,10 @@ def _take_generation_settings(model: Any, encoder: Encoder) -> tuple[tuple[int, 
     from transformers import GenerationConfig
 
     defaults = model.generation_config.to_diff_dict() if model.generation_config is not None else {}
-    found: list[int] = []
+    ends: list[int] = []
     for ids in (defaults.get("eos_token_id"), model.config.eos_token_id, encoder.eos, encoder.turn_end()):
-        found += ids if isinstance(ids, list) else [] if ids is None else [ids]
+        ends += ids if isinstance(ids, list) else [] if ids is None else [ids]
     config: Any = GenerationConfig  # untyped in the library
     model.generation_config = config()
     kept = {"eos_token_id", "bos_token_id", "pad_token_id", "transformers_version", "_from_model_config"}
-    return tuple(dict.fromkeys(found)), {k: v for k, v in defaults.items() if k not in kept}
+    return tuple(dict.fromkeys(ends)), {k: v for k, v in defaults.items() if k not in kept}

@@ -60,14 +60,15 @@ def agreement_rows(
             note = f"not computed for more than {MOST_PAIRED} people, who make too many pairs"
             rows.append({"coefficient": name, **empty, "raters": matrix.shape[1], "note": note})
             continue
-        found = bootstrap_interval(matrix, name, clusters=clusters, seed=seed, replicates=replicates)
+        estimate = bootstrap_interval(matrix, name, clusters=clusters, seed=seed, replicates=replicates)
         note = ""
-        if found.value is None:
+        if estimate.value is None:
             reason = "every answer is the same" if len(used) == 1 else "chance agreement is 1"
-            note = f"undefined: {reason if found.units else 'no two raters judged the same thing'}"
-        elif found.low is None:
-            note = f"no interval: {found.undefined:.0%} of resamples undefined" if found.undefined else "no interval"
-        rows.append({**{column: getattr(found, column) for column in SCHEMA if column != "note"}, "note": note})
+            note = f"undefined: {reason if estimate.units else 'no two raters judged the same thing'}"
+        elif estimate.low is None:
+            why = f": {estimate.undefined:.0%} of resamples undefined" if estimate.undefined else ""
+            note = f"no interval{why}"
+        rows.append({**{column: getattr(estimate, column) for column in SCHEMA if column != "note"}, "note": note})
     return rows
 
 
@@ -80,14 +81,15 @@ def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) 
     """
     agreed, chances, kept = [], [], []
     for line, count, cluster in zip(table, options, clusters, strict=True):
-        given = [answer for answer in line if answer is not None]
-        pairs = len(given) * (len(given) - 1)
+        answers = [answer for answer in line if answer is not None]
+        pairs = len(answers) * (len(answers) - 1)
         if pairs:
-            agreed.append(sum(given.count(answer) - 1 for answer in given) / pairs)
+            agreed.append(sum(answers.count(answer) - 1 for answer in answers) / pairs)
             chances.append(1 / count)
             kept.append(cluster)
-    found = mean_estimates(agreed, kept, binary=True)[0]
+    observed = mean_estimates(agreed, kept, binary=True)[0]
     chance = float(np.mean(chances)) if chances else 0.0
-    kappas = [None if one is None else (one - chance) / (1 - chance) for one in (found.value, found.low, found.high)]
+    shares = (observed.value, observed.low, observed.high)
+    kappas = [None if share is None else (share - chance) / (1 - chance) for share in shares]
     width = max((len(line) for line in table), default=0)
     return dict(zip(SCHEMA, ("guessing", *kappas, len(agreed), width, ""), strict=True))

@@ -58,7 +58,7 @@ def answer_agreement(
     Raises DataError naming file, row and column for a missing column, an empty id or name, somebody who answers an item
     twice, and where nobody answers anything.
     """
-    given: dict[str, dict[str, str]] = {}
+    answers_by_item: dict[str, dict[str, str]] = {}
     entries = []
     files = sheet_files(paths, "choices")
     for path in files:
@@ -67,34 +67,34 @@ def answer_agreement(
             answer = cell_of(row, path, "answer")
             entries.append(((item, rater), answer, f"{rater} answers {item!r}"))
             if answer.text:
-                given.setdefault(item, {})[rater] = answer.text
+                answers_by_item.setdefault(item, {})[rater] = answer.text
     refuse_repeats(entries)
-    if not given:
+    if not answers_by_item:
         raise DataError("nobody answers anything.", path=files[0], column="answer")
-    return agreement_of(given, seed=seed, replicates=replicates)
+    return agreement_of(answers_by_item, seed=seed, replicates=replicates)
 
 
-def agreement_of(given: Given, *, seed: int = 1, replicates: int = 2000) -> AnswerAgreement:
+def agreement_of(by_item: Given, *, seed: int = 1, replicates: int = 2000) -> AnswerAgreement:
     """Return percent agreement, Fleiss' κ and Krippendorff's α over items, with bootstrap intervals over items.
 
     Percent agreement is the share of pairs of people who give the same answer to an item, averaged over items. Chance
     is that two answers drawn from those to all items are the same, so it is near 0 where items differ.
     """
-    lines = [list(answers.values()) for answers in given.values()]
-    people = len({rater for answers in given.values() for rater in answers})
+    lines = [list(answers.values()) for answers in by_item.values()]
+    people = len({rater for answers in by_item.values() for rater in answers})
     widest = max(map(len, lines), default=0)
     # Who gave an answer does not matter here, so a column is a place, not a person.
     table = [[*line, *[None] * (widest - len(line))] for line in lines]
     # For percent agreement it is enough to tell the answers to one item apart.
-    apart = [[None if one is None else line.index(one) for one in line] for line in table]
+    apart = [[None if answer is None else line.index(answer) for answer in line] for line in table]
     settings: dict[str, Any] = {"seed": seed, "replicates": replicates}
-    rows = agreement_rows(apart, list(given), coefficients=("percent",), **settings)
+    rows = agreement_rows(apart, list(by_item), coefficients=("percent",), **settings)
     texts = len({text for line in lines for text in line})
     if texts <= MOST_TEXTS and texts * len(lines) * widest <= MOST_CELLS:
-        rows += agreement_rows(table, list(given), coefficients=CORRECTED, **settings)
+        rows += agreement_rows(table, list(by_item), coefficients=CORRECTED, **settings)
     else:
         note = f"not computed for {texts:,} different answers by so many people, which fill the memory"
         empty = dict.fromkeys(("value", "low", "high", "units"))
         rows += [{"coefficient": name, **empty, "note": note} for name in CORRECTED]
-    found = pl.DataFrame([{**row, "raters": people} for row in rows], schema=SCHEMA)
-    return AnswerAgreement(found, len(lines), people)
+    agreement = pl.DataFrame([{**row, "raters": people} for row in rows], schema=SCHEMA)
+    return AnswerAgreement(agreement, len(lines), people)

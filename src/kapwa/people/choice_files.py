@@ -163,12 +163,8 @@ def _read_file(path: Path, items: _Items, key: _Key | None) -> Iterator[_Choice]
         return (_long_choice(row, path, items) for row in rows)
     raters = [name for name in header if name not in NOT_RATERS and not _OPTION.fullmatch(name)]
     if not raters:
-        raise DataError(
-            "has neither a column 'choice' nor columns named after raters.",
-            path=path,
-            row=1,
-            hint="Use item_id, rater, choice; or item_id and one column for each rater.",
-        )
+        hint = "Use item_id, rater, choice; or item_id and one column for each rater."
+        raise DataError("has neither a column 'choice' nor columns named after raters.", path=path, row=1, hint=hint)
     return (
         _plain_choice(items.find(row, path), rater, answer_of(row, path, rater)) for row in rows for rater in raters
     )
@@ -214,16 +210,14 @@ def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choi
     number = _number(cell.text)
     option = _by_text(cell.text, options_of(item)) if number is None else order.get(number)
     if option is None and cell.text:
-        raise cell.error(
-            f"{cell.shown if number is None else number} is not an option of this row.",
-            f"Write a number from 1 to {len(order)}.",
-        )
+        message = f"{cell.shown if number is None else number} is not an option of this row."
+        raise cell.error(message, f"Write a number from 1 to {len(order)}.")
     return _Choice(item.id, form_id.text, option, cell, remark_of(row))
 
 
 def _shown(row: Row) -> dict[int, str]:
-    found = ((_OPTION.fullmatch(name), text) for name, text in row.cells.items())
-    return {int(match[1]): text for match, text in found if match and text.strip()}
+    options = ((_OPTION.fullmatch(name), text) for name, text in row.cells.items())
+    return {int(match[1]): text for match, text in options if match and text.strip()}
 
 
 def _order_on_sheet(row: Row, path: Path, item: Item) -> dict[int, int]:

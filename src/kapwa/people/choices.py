@@ -77,16 +77,10 @@ class HumanBaseline:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON; None where a number is undefined."""
         tables = {name: getattr(self, name).to_dicts() for name in ("people", "table", "agreement", "pairs", "remarks")}
+        about = {"variant": self.variant, "items": self.items, "items_of": self.items_of}
         figures = ("value", "low", "high", "se", "n", "clusters", "method")
         estimates = {of: {name: getattr(getattr(self, of), name) for name in figures} for of in ("mean", "majority")}
-        return {
-            "variant": self.variant,
-            "items": self.items,
-            "items_of": self.items_of,
-            **estimates,
-            **tables,
-            "notes": list(self.notes),
-        }
+        return {**about, **estimates, **tables, "notes": list(self.notes)}
 
 
 def human_baseline(
@@ -105,17 +99,17 @@ def human_baseline(
 def baselines(choices: Choices, items: Sequence[Item], *, seed: int = 1) -> dict[str, HumanBaseline]:
     """Analyse the choices of each culture that people chose for by itself, without the notes of the reading."""
     made = set(choices.frame.filter(pl.col("option").is_not_null())["item_id"])
-    found = {}
+    by_culture = {}
     for culture in dict.fromkeys(item.culture for item in items if item.id in made):
-        own = [item for item in items if item.culture == culture]
-        its = pl.col("item_id").is_in([item.id for item in own])
+        items_of_culture = [item for item in items if item.culture == culture]
+        its = pl.col("item_id").is_in([item.id for item in items_of_culture])
         # Of one culture there is mostly one form, and its people are p1, p2, … again.
         names = short_names(choices.frame.filter(its)["rater"].unique(), "choice")
         frame, remarks = (
             table.filter(its).with_columns(pl.col("rater").replace(names)) for table in (choices.frame, choices.remarks)
         )
-        found[culture] = analyse_choices(Choices(frame, remarks), own, seed=seed)
-    return found
+        by_culture[culture] = analyse_choices(Choices(frame, remarks), items_of_culture, seed=seed)
+    return by_culture
 
 
 def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, replicates: int = 2000) -> HumanBaseline:
@@ -125,13 +119,13 @@ def analyse_choices(choices: Choices, items: Sequence[Item], *, seed: int = 1, r
     A choice left out counts neither as right nor as wrong. Raises DataError when no choice was made.
     """
     raters = sorted(choices.frame["rater"].unique(), key=_natural)
-    given: dict[str, dict[str, int | None]] = {}
+    chosen: dict[str, dict[str, int | None]] = {}
     for item_id, rater, option in choices.frame.select("item_id", "rater", "option").iter_rows():
-        given.setdefault(item_id, {})[rater] = option
-    answered = [item for item in items if any(option is not None for option in given.get(item.id, {}).values())]
+        chosen.setdefault(item_id, {})[rater] = option
+    answered = [item for item in items if any(option is not None for option in chosen.get(item.id, {}).values())]
     if not answered:
         raise DataError("no choice was made, so there is nothing to analyse.")
-    options = [[given[item.id].get(rater) for rater in raters] for item in answered]
+    options = [[chosen[item.id].get(rater) for rater in raters] for item in answered]
     right = [[None if option is None else float(option == 0) for option in line] for line in options]
     marks = [(line.count(1.0), len(line) - line.count(None)) for line in right]
     clusters = [item.cluster for item in answered]
@@ -170,9 +164,9 @@ def _people(
     rows = []
     missing = Counter(choices.frame.filter(pl.col("option").is_null())["rater"])
     for index, rater in enumerate(raters):
-        own = _flat_estimate([[line[index]] for line in right], clusters)
+        accuracy = _flat_estimate([[line[index]] for line in right], clusters)
         correct = sum(line[index] == 1 for line in right)
-        rows.append((rater, own.value, own.low, own.high, correct, own.n, missing[rater]))
+        rows.append((rater, accuracy.value, accuracy.low, accuracy.high, correct, accuracy.n, missing[rater]))
     numbers = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     counts = {"correct": pl.Int64, "answered": pl.Int64, "missing": pl.Int64}
     return pl.DataFrame(rows, schema={"rater": pl.String, **numbers, **counts}, orient="row")
@@ -196,11 +190,11 @@ def _agreement(
     pairs: list[tuple[Any, ...]] = []
     for coding in CODINGS if len(raters) > 1 else ():
         table = [_coded(line, item, coding) for line, item in zip(options, items, strict=True)]
-        found = agreement_rows(table, clusters, seed=seed, replicates=replicates)
+        coefficients = agreement_rows(table, clusters, seed=seed, replicates=replicates)
         if coding == "position":
             counts = [len(options_of(item)) for item in items]
-            found.append(guessing_row(table, counts, clusters))
-        rows += [{"coding": coding, **row} for row in found]
+            coefficients.append(guessing_row(table, counts, clusters))
+        rows += [{"coding": coding, **row} for row in coefficients]
         kappas = pairwise_kappa(np.array(table, dtype=object)) if len(raters) <= MOST_PAIRED else ()
         pairs += [(coding, raters[first], raters[second], value, n) for first, second, value, n in kappas]
     names = {"coding": pl.String, "first": pl.String, "second": pl.String, "kappa": pl.Float64, "units": pl.Int64}

@@ -52,8 +52,8 @@ def answer_of(row: Row, path: Path, column: str) -> Cell:
 
 def remark_of(row: Row) -> str:
     """Return what a person wrote beside the answers of a row."""
-    said = (cell.strip() for name, cell in row.cells.items() if name.casefold() in REMARKS)
-    return "; ".join(filter(None, said))
+    remarks = (cell.strip() for name, cell in row.cells.items() if name.casefold() in REMARKS)
+    return "; ".join(filter(None, remarks))
 
 
 def read_filled(
@@ -70,9 +70,9 @@ def read_filled(
     notes: list[str] = []
     files = sheet_files(paths, kind)
     for path in files:
-        found = list(read_file(path))
-        if any(is_made(entry) for entry in found):
-            entries += found
+        sheet = list(read_file(path))
+        if any(is_made(entry) for entry in sheet):
+            entries += sheet
         else:
             notes.append(f"{path.name}: nobody has filled it in, so it is ignored.")
     if not entries:
@@ -87,6 +87,5 @@ def refuse_repeats(entries: Iterable[tuple[Hashable, Cell, str]]) -> None:
     for key, cell, what in entries:
         earlier = first.setdefault(key, cell)
         if earlier is not cell:
-            raise cell.error(
-                f"{what} a second time (first in {earlier.path.name}, row {earlier.row}).", "Keep one of the two rows."
-            )
+            message = f"{what} a second time (first in {earlier.path.name}, row {earlier.row})."
+            raise cell.error(message, "Keep one of the two rows.")

@@ -135,10 +135,8 @@ def one_culture(items: Sequence[Item]) -> Sequence[Item]:
         raise UsageError("There are no items, so no form can be made.")
     cultures = sorted({item.culture for item in items})
     if len(cultures) > 1:
-        raise UsageError(
-            f"The items are of {len(cultures)} cultures ({', '.join(cultures[:5])}); a form is for people of one.",
-            hint=f"Choose one with --where 'culture={cultures[0]}', or one pack with --data.",
-        )
+        message = f"The items are of {len(cultures)} cultures ({', '.join(cultures[:5])}); a form is for people of one."
+        raise UsageError(message, hint=f"Choose one with --where 'culture={cultures[0]}', or one pack with --data.")
     return items
 
 

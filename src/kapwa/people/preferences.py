@@ -47,7 +47,7 @@ class Preference(NamedTuple):
 
 def read_preferences(paths: Sequence[Path]) -> list[Preference]:
     """Read tables of :data:`PAIR_COLUMNS`; raise DataError naming file, row and column for a cell that is none."""
-    found = []
+    preferences = []
     for path, row in [(file, row) for file in paths for row in read_sheet(file, required=PAIR_COLUMNS)]:
         cells = {name: cell_of(row, path, name) for name in PAIR_COLUMNS}
         for name, allowed in (("first_shown", (FIRST, SECOND)), ("preferred", (FIRST, SECOND, TIE, BAD, ""))):
@@ -56,8 +56,8 @@ def read_preferences(paths: Sequence[Path]) -> list[Preference]:
         pair, cluster, rater, side, preferred, first, second = (
             cells[name].text for name in ("pair_id", "cluster", "rater", "first_shown", "preferred", "first", "second")
         )
-        found.append(Preference(pair, cluster, rater, side, preferred, (first, second)))
-    return found
+        preferences.append(Preference(pair, cluster, rater, side, preferred, (first, second)))
+    return preferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,42 +75,39 @@ class Preferences:
     raters: int
 
 
-def analyse_preferences(given: Sequence[Preference], *, seed: int = 1, replicates: int = 2000) -> Preferences:
+def analyse_preferences(preferences: Sequence[Preference], *, seed: int = 1, replicates: int = 2000) -> Preferences:
     """Compute :func:`preference_shares`, and agreement with bootstrap intervals."""
-    told = [one for one in given if one.preferred]
-    raters = sorted({one.rater for one in told})
+    known = [preference for preference in preferences if preference.preferred]
+    raters = sorted({preference.rater for preference in known})
     answers: dict[tuple[str, str], dict[str, str]] = {}
-    for one in told:
-        answers.setdefault((one.pair, one.cluster), {})[one.rater] = one.preferred
-    table = [[said.get(rater) for rater in raters] for said in answers.values()]
+    for preference in known:
+        answers.setdefault((preference.pair, preference.cluster), {})[preference.rater] = preference.preferred
+    table = [[by_rater.get(rater) for rater in raters] for by_rater in answers.values()]
     clusters = [cluster for _, cluster in answers]
-    found = agreement_rows(table, clusters, seed=seed, replicates=replicates) if len(raters) > 1 else []
-    return Preferences(preference_shares(told), pl.DataFrame(found, schema=SCHEMA), len(answers), len(raters))
+    rows = agreement_rows(table, clusters, seed=seed, replicates=replicates) if len(raters) > 1 else []
+    return Preferences(preference_shares(known), pl.DataFrame(rows, schema=SCHEMA), len(answers), len(raters))
 
 
-def preference_shares(given: Sequence[Preference]) -> pl.DataFrame:
+def preference_shares(preferences: Sequence[Preference]) -> pl.DataFrame:
     """Return the shares of :class:`Preferences`, with intervals clustered by item: these people, other items.
 
     Answers that somebody could not give are in no share.
     """
-    told = [one for one in given if one.preferred]
-    decided = [one for one in told if one.preferred in (FIRST, SECOND)]
-    sides = [("first", FIRST), ("second", SECOND)]
-    parts = [(place, [one for one in decided if one.first_shown == side]) for place, side in sides]
-    rows = [
-        _share("prefer text 1", decided, [one.preferred == FIRST for one in decided]),
-        *(
-            _share(f"prefer text 1 where it stood {place}", part, [one.preferred == FIRST for one in part])
-            for place, part in parts
-        ),
-        _share("prefer the text that stood first", decided, [one.preferred == one.first_shown for one in decided]),
-        _share("see no difference", told, [one.preferred == TIE for one in told]),
-        _share("find both bad", told, [one.preferred == BAD for one in told]),
-    ]
+    known = [preference for preference in preferences if preference.preferred]
+    decided = [preference for preference in known if preference.preferred in (FIRST, SECOND)]
+    rows = [_share("prefer text 1", decided, FIRST)]
+    for place, side in (("first", FIRST), ("second", SECOND)):
+        on_side = [preference for preference in decided if preference.first_shown == side]
+        rows.append(_share(f"prefer text 1 where it stood {place}", on_side, FIRST))
+    rows.append(_share("prefer the text that stood first", decided, None))
+    rows += [_share("see no difference", known, TIE), _share("find both bad", known, BAD)]
     return pl.DataFrame(rows, schema=_SHARES)
 
 
-def _share(name: str, given: Sequence[Preference], values: Sequence[bool]) -> dict[str, Any]:
-    (found,) = mean_estimates([float(value) for value in values], [one.cluster for one in given], binary=True)
-    cells = (name, sum(values), found.n, found.value, found.low, found.high, found.clusters)
+def _share(name: str, preferences: Sequence[Preference], answer: str | None) -> dict[str, Any]:
+    """How many of ``preferences`` are ``answer``; None: the text that stood first."""
+    values = [preference.preferred == (answer or preference.first_shown) for preference in preferences]
+    clusters = [preference.cluster for preference in preferences]
+    (estimate,) = mean_estimates([float(value) for value in values], clusters, binary=True)
+    cells = (name, sum(values), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters)
     return dict(zip(_SHARES, cells, strict=True))

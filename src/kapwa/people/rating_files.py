@@ -133,7 +133,7 @@ def _told_apart(ratings: Sequence[_Rating]) -> list[_Rating]:
     """Give each rating whose row names no form the only one that has its code; refuse a code that several have."""
     forms: dict[str, set[str]] = {}
     first: dict[str, _Rating] = {}
-    found = []
+    settled = []
     for rating in ratings:
         forms.setdefault(rating.response.response, set()).add(rating.response.form)
     for rating in ratings:
@@ -141,8 +141,8 @@ def _told_apart(ratings: Sequence[_Rating]) -> list[_Rating]:
         form = rating.response.form or next(iter(named), "")
         if not rating.response.form and (len(named) > 1 or first.setdefault(code, rating).shown != rating.shown):
             raise _several(code, named, rating.place)
-        found.append(rating._replace(response=rating.response._replace(form=form)))
-    return found
+        settled.append(rating._replace(response=rating.response._replace(form=form)))
+    return settled
 
 
 def _several(code: str, forms: Collection[str], place: Cell) -> DataError:
@@ -155,12 +155,17 @@ def suite_of(path: Path) -> Suite | None:
     """Return the suite most of whose criteria are columns of a sheet; None where no column is any suite's."""
     words = {name.casefold() for name in header_of(read_sheet(path))}
     suites: list[Suite] = [registry.load("suites", name) for name in sorted(registry.installed("suites"))]
-    found = {
-        suite.name: sum(not words.isdisjoint((one.code.casefold(), one.name.casefold())) for one in suite.criteria)
-        for suite in suites
-    }
-    best = max(suites, key=lambda suite: found[suite.name])
-    return best if found[best.name] else None
+
+    def columns(suite: Suite) -> int:
+        return sum(not words.isdisjoint(_words(criterion)) for criterion in suite.criteria)
+
+    best = max(suites, key=columns)
+    return best if columns(best) else None
+
+
+def _words(criterion: Criterion) -> tuple[str, str]:
+    """What a criterion's column may be called, in small letters."""
+    return criterion.code.casefold(), criterion.name.casefold()
 
 
 def parse_answer(cell: str) -> bool | None:
@@ -192,14 +197,13 @@ def _read_file(path: Path, criteria: Sequence[Criterion], keys: _Keys | None) ->
 
 
 def _column_of(criterion: Criterion, header: Sequence[str], path: Path) -> str:
-    words = (criterion.code.casefold(), criterion.name.casefold())
-    found = [name for name in header if name.casefold() in words]
-    if not found:
+    columns = [name for name in header if name.casefold() in _words(criterion)]
+    if not columns:
         hint = f"It answers: {criterion.question} {nearest(criterion.code, header)}"
         raise DataError(f"column {criterion.code!r} ({criterion.name}) is missing.", path=path, row=1, hint=hint)
-    if len(found) > 1:
-        raise DataError(f"columns {found[0]!r} and {found[1]!r} are the same criterion.", path=path, row=1)
-    return found[0]
+    if len(columns) > 1:
+        raise DataError(f"columns {columns[0]!r} and {columns[1]!r} are the same criterion.", path=path, row=1)
+    return columns[0]
 
 
 def _answer(row: Row, column: str, path: Path) -> bool | None:
@@ -225,21 +229,20 @@ def _response(row: Row, path: Path, keys: _Keys | None) -> _Response:
     item_id = item_id or named.text
     parts = (named.text,) if name == "response_id" else (item_id, variant, model)
     response = " | ".join(part for part in parts if part)
-    own = form[1] if form and name == "response_id" else ""
-    return _Response(own, response, item_id, variant, model or HIDDEN, cluster or item_id, culture)
+    form_of_code = form[1] if form and name == "response_id" else ""
+    return _Response(form_of_code, response, item_id, variant, model or HIDDEN, cluster or item_id, culture)
 
 
 def _keyed(named: Cell, form_id: Cell, form: str, keys: _Keys) -> _Response:
     """Return the response of a code on a form, or on the only form that has the code where the row names none."""
     forms = sorted({known for known, _ in keys})
     if form and form not in forms:
-        raise form_id.error(
-            f"the form {form_id.text!r} is not one of the key's.", f"The key is for {', '.join(forms)}."
-        )
+        message = f"the form {form_id.text!r} is not one of the key's."
+        raise form_id.error(message, f"The key is for {', '.join(forms)}.")
     asked = [form] if form else forms
-    candidates = [one for one in asked if (one, named.text) in keys]
+    candidates = [known_form for known_form in asked if (known_form, named.text) in keys]
     if not candidates:
-        hint = nearest(named.text, {code for one, code in keys if one in asked})
+        hint = nearest(named.text, {code for known_form, code in keys if known_form in asked})
         raise named.error(f"the key does not know the response {named.text!r}.", hint)
     if len(candidates) > 1:
         raise _several(named.text, candidates, named)
@@ -253,8 +256,8 @@ def _read_keys(paths: Sequence[Path]) -> _Keys:
         for row in read_sheet(path, required=RATING_KEY[:-1]):  # keys of earlier versions do not name the culture
             cells = {name: cell_of(row, path, name, filled=name not in _MAY_BE_EMPTY) for name in RATING_KEY}
             form, code, item_id, variant, model, cluster, culture = (cell.text for cell in cells.values())
-            found = _Response(form, code, item_id, variant, model, cluster or item_id, culture)
-            if responses.setdefault((form, code), found) != found:
+            response = _Response(form, code, item_id, variant, model, cluster or item_id, culture)
+            if responses.setdefault((form, code), response) != response:
                 raise cells["response_id"].error(f"{code!r} appears twice.")
     return responses
 

@@ -140,11 +140,12 @@ def write_error_forms(
         wrong = by_culture[culture]
         drawn = spread(wrong, per_country, seed)
         coded = _coded(drawn, seed)
-        own = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
-        files |= {f"{folder}/{name}": content for name, content in own.items()}
+        sheets = _files(ERRORS, coded, [coded], used, seed=seed, people=people, formats=formats)
+        files |= {f"{folder}/{name}": content for name, content in sheets.items()}
         few = f"{culture} has only {len(wrong)} wrong answers; {per_country} were asked for."
         notes = (few,) if len(wrong) < per_country else ()
-        forms.append(written_forms(own, Path(out) / folder, "errors", items=len(drawn), people=people, notes=notes))
+        place = Path(out) / folder
+        forms.append(written_forms(sheets, place, "errors", items=len(drawn), people=people, notes=notes))
     write_files(files, Path(out))
     return forms
 
@@ -158,7 +159,7 @@ def model_answers(
         raise UsageError(f"The answers have no column {missing[0]!r}.", hint=nearest(missing[0], answers.columns))
     known = {(item.id, item.variant): item for item in items}
     ids = {item.id for item in items}
-    found: dict[str, ModelAnswer] = {}
+    by_name: dict[str, ModelAnswer] = {}
     for item_id, variant, model, text in answers.select(ANSWER_COLUMNS).iter_rows():
         item = known.get((item_id, variant))
         if item is None and not (skip_other_variants and item_id in ids):
@@ -166,10 +167,10 @@ def model_answers(
         if item is None or text is None:
             continue
         answer = ModelAnswer(item, model, text)
-        if answer.name in found:
+        if answer.name in by_name:
             raise DataError(f"{model} answers {item_id!r} ({variant}) more than once.", hint="Keep one sample of each.")
-        found[answer.name] = answer
-    return list(found.values())
+        by_name[answer.name] = answer
+    return list(by_name.values())
 
 
 def _one_suite(items: Sequence[Item]) -> str:
@@ -251,18 +252,9 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
-RATINGS = Layout(
-    "ratings",
-    (Column("prompt", 44),),
-    Column("response", 80),
-    lambda item: [item.fields["prompt"]],
-)
-ERRORS = Layout(
-    "errors",
-    (Column("question", 40), Column("question_en", 32), Column("people_said", 32)),
-    Column("response", 50),
-    _question,
-)
+RATINGS = Layout("ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]])
+_ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said", 32))
+ERRORS = Layout("errors", _ASKED, Column("response", 50), _question)
 
 
 def _folder_names(cultures: Sequence[str]) -> dict[str, str]:

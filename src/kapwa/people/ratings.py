@@ -83,8 +83,8 @@ def analyse_ratings(ratings: Ratings, *, seed: int = 1, replicates: int = 2000) 
     frame, criteria = ratings.frame, rating_suite(ratings.form).criteria
     if not frame["yes"].count():
         raise DataError("no judgement was made, so there is nothing to analyse.")
-    told = frame.filter(pl.col("culture") != "")
-    by_culture = told if told["culture"].n_unique() > 1 else told.clear()
+    of_known_culture = frame.filter(pl.col("culture") != "")
+    by_culture = of_known_culture if of_known_culture["culture"].n_unique() > 1 else of_known_culture.clear()
     agreement = [
         {"criterion": criterion.code, **row}
         for criterion in criteria
@@ -116,12 +116,12 @@ def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[dict[str, Any]]
         .agg(yes=pl.col("yes").sum(), answered=pl.col("yes").count())
     )
     rows = []
-    for (whose,), own in votes.group_by(by, maintain_order=True):
-        judged = own.filter(pl.col("answered") > 0)
+    for (whose,), part in votes.group_by(by, maintain_order=True):
+        judged = part.filter(pl.col("answered") > 0)
         verdicts = [has_majority(yes, answered) for yes, answered in judged.select("yes", "answered").iter_rows()]
-        (found,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
-        unrated = len(own) - len(judged)
-        cells = (sum(verdicts), found.n, found.value, found.low, found.high, found.clusters, unrated)
+        (estimate,) = mean_estimates([float(verdict) for verdict in verdicts], judged["cluster"].to_list(), binary=True)
+        unrated = len(part) - len(judged)
+        cells = (sum(verdicts), estimate.n, estimate.value, estimate.low, estimate.high, estimate.clusters, unrated)
         rows.append({by: whose, **dict(zip(_SHARES, (code, *cells), strict=True))})
     return rows
 
@@ -130,21 +130,21 @@ def _agreement_rows(frame: pl.DataFrame, code: str, *, seed: int, replicates: in
     raters = sorted(frame["rater"].unique())
     if len(raters) < 2:
         return []
-    given: dict[tuple[str, str, str], dict[str, bool | None]] = {}
+    by_response: dict[tuple[str, str, str], dict[str, bool | None]] = {}
     columns = frame.filter(pl.col("criterion") == code).select("model", "response", "cluster", "rater", "yes")
     for model, response, cluster, rater, yes in columns.iter_rows():
-        given.setdefault((model, response, cluster), {})[rater] = yes
-    table = [[answers.get(rater) for rater in raters] for answers in given.values()]
-    rows = agreement_rows(table, [cluster for _, _, cluster in given], seed=seed, replicates=replicates)
+        by_response.setdefault((model, response, cluster), {})[rater] = yes
+    table = [[answers.get(rater) for rater in raters] for answers in by_response.values()]
+    rows = agreement_rows(table, [cluster for _, _, cluster in by_response], seed=seed, replicates=replicates)
     note = _prevalence(table)
     return [row | {"note": note if note and row["coefficient"] != "percent" else row["note"]} for row in rows]
 
 
 def _prevalence(table: Sequence[Sequence[bool | None]]) -> str:
     """Say when nearly all answers are the same: chance agreement then nears 1 and leaves κ and α nothing to tell."""
-    said = [answer for line in table for answer in line if answer is not None]
-    share = max(said.count(True), said.count(False)) / len(said) if said else 0.0
-    word = "yes" if 2 * said.count(True) >= len(said) else "no"
+    answers = [answer for line in table for answer in line if answer is not None]
+    share = max(answers.count(True), answers.count(False)) / len(answers) if answers else 0.0
+    word = "yes" if 2 * answers.count(True) >= len(answers) else "no"
     if share == 1:
         return f"undefined: everybody says {word} throughout"
     return f"{share:.0%} of answers are {word}: κ and α say little, read the agreement" if share >= PREVALENT else ""

@@ -1,11 +1,11 @@
-"""Tables and blocks of the report on a terminal."""
+"""Tables and blocks of the report on a terminal, in Markdown and in LaTeX."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kapwa.report.table import Table
+from kapwa.report.table import Cell, Table
 from kapwa.report.wording import label_text
 
 if TYPE_CHECKING:
@@ -28,6 +28,37 @@ def terminal_table(table: Table) -> RichTable:
     first = table.rows[0] if table.rows else ()
     words = [head for head, cell in zip(table.head, first, strict=False) if not cell.number]
     return new_table(table.head, rows, names=words)
+
+
+def markdown_table(table: Table) -> str:
+    """Return a table in Markdown: its caption, cells with what stands small in brackets, and its note."""
+    marks = [":--" if not cell.number else "--:" for cell in (table.rows or [[]])[0]]
+    rows = [table.head, marks, *([_in_line(cell) for cell in row] for row in table.rows)]
+    lines = ["| " + " | ".join(plain(text).replace("|", "\\|") for text in row) + " |" for row in rows]
+    return "\n".join([f"**{plain(table.caption)}**", "", *lines, "", plain(table.note)]).rstrip() + "\n"
+
+
+def latex_table(table: Table) -> str:
+    """Return a table in LaTeX, for the package booktabs, with its caption above and its note below."""
+    columns = "".join("r" if cell.number else "l" for cell in (table.rows or [[]])[0])
+    head, *rows = [
+        " & ".join(map(_latex, row)) + r" \\"
+        for row in [table.head, *([_in_line(cell) for cell in row] for row in table.rows)]
+    ]
+    lines = [r"\begin{table}", rf"\caption{{{_latex(table.caption)}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    lines += [head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", "", rf"\footnotesize {_latex(table.note)}"]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _in_line(cell: Cell) -> str:
+    return f"{cell.text} ({cell.small})" if cell.small else cell.text
+
+
+def _latex(text: str) -> str:
+    escaped = plain(text).replace("\\", r"\textbackslash ")
+    for sign in "&%$#_{}":
+        escaped = escaped.replace(sign, f"\\{sign}")
+    return escaped.replace("~", r"\textasciitilde ").replace("^", r"\textasciicircum ").replace("−", "$-$")
 
 
 def render_block(block: dict[str, Any]) -> Group:

@@ -32,7 +32,8 @@ class Column(NamedTuple):
     """A column that readers see: its head, and what it shows of a row of the frame.
 
     ``spread``: the column stands once for each value of the table's ``across``, which is then its head; ``none``
-    stands where the frame has no row for it.
+    stands where the frame has no row for it. A column that is not spread reads the first of the rows that the table's
+    ``by`` puts together, so that it can show only what these share.
     """
 
     head: str

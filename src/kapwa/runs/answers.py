@@ -63,19 +63,19 @@ def items_of(
     from kapwa.suites.items import select
 
     named = ("variant", "culture", "language", "category", "topic", "cluster")
-    found: dict[tuple[str, str], Item] = {}
+    items: dict[tuple[str, str], Item] = {}
     for run in runs:
         lacks = next((name for name in ("item_id", *named, "prompt") if name not in run.items.columns), None)
         if lacks is not None:
             raise RunError(f"{run.path / 'items.parquet'} is another table: it has no column {lacks!r}.", hint=_JUDGE)
         for row in run.items.iter_rows(named=True):
             item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
-            found.setdefault((item.id, item.variant), item)
-    present = tuple(dict.fromkeys(item.variant for item in found.values()))
+            items.setdefault((item.id, item.variant), item)
+    present = tuple(dict.fromkeys(item.variant for item in items.values()))
     chosen = [name.strip() for name in (variant or "all").split(",")]
     values = {column: (value,) if isinstance(value, str) else tuple(value) for column, value in (where or {}).items()}
     selection = Selection(variants=None if chosen == ["all"] else tuple(chosen), where=values)
-    return select(list(found.values()), selection, known=present, default=present)
+    return select(list(items.values()), selection, known=present, default=present)
 
 
 def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool = False) -> pl.DataFrame:

@@ -109,8 +109,8 @@ class AnswerCache:
 
     def take_batch(self, batch: Sequence[Request]) -> list[Response] | None:
         """Return the answers to a planned batch, or None unless all of them are there and sound."""
-        found = self.take(batch, self._places([request.key for request in batch]))
-        return found if len(found) == len(batch) else None
+        responses = self.take(batch, self._places([request.key for request in batch]))
+        return responses if len(responses) == len(batch) else None
 
     def add_batch(self, batch: Sequence[Request], responses: Sequence[Response]) -> None:
         """Keep the answers to a planned batch, all of them or, if one failed, none."""
@@ -137,17 +137,17 @@ class AnswerCache:
         except RunError as error:
             self._stop(error)
             return []
-        found = []
+        sound = []
         for request, place in zip(requests, places, strict=True):
             if place in stored:
                 response = stored[place]
                 if response is None or flaw(response, request):
                     self._damaged += 1
                 else:
-                    found.append(replace(response, request_key=request.key))
+                    sound.append(replace(response, request_key=request.key))
         if self._damaged and not any("damaged answers" in note for note in self.notes):
             self._warn(f"The cache {self.name} holds damaged answers; they are asked for again.")
-        return found
+        return sound
 
     def complete(self, store: AnswerStore, keys: Iterable[str]) -> None:
         """Keep the answers in ``store`` to ``keys`` that the cache lacks: of a run that was killed before it did so."""
@@ -207,21 +207,22 @@ class CachedModel(NamedTuple):
 
 def contents(store: AnswerStore) -> list[CachedModel]:
     """Return what a cache holds, the model with the most bytes first; reads the whole file."""
-    found: dict[str, CachedModel] = {}
+    models: dict[str, CachedModel] = {}
     for session in store.sessions():
         key = json.dumps(session.record, sort_keys=True)
-        model = session.record.get("model", _UNKNOWN)
-        before = found.get(key)
-        found[key] = CachedModel(
-            model["id"],
-            model["revision"],
-            model["fingerprint"],
+        about = session.record.get("model", _UNKNOWN)
+        before = models.get(key)
+        models[key] = CachedModel(
+            about["id"],
+            about["revision"],
+            about["fingerprint"],
             session.answers + (before.answers if before else 0),
             session.bytes + (before.bytes if before else 0),
             before.added_first if before else session.started,
             session.ended,
         )
-    return sorted((one for one in found.values() if one.answers), key=lambda one: (-one.bytes, one.name, one.revision))
+    kept = [model for model in models.values() if model.answers]
+    return sorted(kept, key=lambda model: (-model.bytes, model.name, model.revision))
 
 
 def size_of(store: AnswerStore) -> int:
@@ -263,9 +264,9 @@ def prune(
             limit = (size - most_bytes) * weight / size + _ROW * 100
         with store.transaction() as connection:
             delete = f"DELETE FROM responses WHERE id IN (SELECT id FROM ({oldest}) WHERE ? IS NULL OR older < ?)"  # noqa: S608
-            taken = connection.execute(delete, (limit, limit)).rowcount
-        gone += taken
-        if not taken:
+            n_deleted = connection.execute(delete, (limit, limit)).rowcount
+        gone += n_deleted
+        if not n_deleted:
             break
     store.shrink()
     return Pruned(gone, start, size_of(store))

@@ -28,7 +28,6 @@ from kapwa.runs.manifest import signature
 from kapwa.runs.schema import (
     CEILINGS,
     FORMAT,
-    LATER_COLUMNS,
     NAME,
     OF_ITEMS,
     RUN_TABLES,
@@ -185,10 +184,8 @@ class Run:
             raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
         if name not in self._read:
             columns = TABLES[name].columns if name in TABLES else {}
-            types = {**OF_ITEMS, **columns}
             hint = f"{_AGAIN} Nothing is asked twice."
-            needed = [column for column in columns if column not in LATER_COLUMNS]
-            self._read[name] = read_table(self.path / f"{name}.parquet", needed, types, hint)
+            self._read[name] = read_table(self.path / f"{name}.parquet", list(columns), {**OF_ITEMS, **columns}, hint)
         return self._read[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -215,8 +212,8 @@ def load_manifest(file: Path, kind: str, latest: int, hint: str) -> dict[str, An
     except (ValueError, KeyError, TypeError, RecursionError):
         raise RunError(f"{file} is damaged.", hint=hint) from None
     if newer:
-        found = f"{file.parent} has {kind} format {manifest['format']}; this Kapwa reads up to {latest}."
-        raise RunError(found, hint="Upgrade: pip install -U kapwa")
+        what = f"{file.parent} has {kind} format {manifest['format']}; this Kapwa reads up to {latest}."
+        raise RunError(what, hint="Upgrade: pip install -U kapwa")
     return manifest
 
 
@@ -312,13 +309,13 @@ def results(
     )
 
 
-def write_results(folder: Path, found: Results) -> None:
+def write_results(folder: Path, results: Results) -> None:
     """Write every table as Parquet, and the estimates as JSON too; each file whole or not at all."""
-    for name, table in {**{name: getattr(found, name) for name in RUN_TABLES}, **found.tables}.items():
+    for name, table in {**{name: getattr(results, name) for name in RUN_TABLES}, **results.tables}.items():
         with files.replacing(folder / f"{name}.parquet") as temporary:
             # Chunks and row groups would otherwise depend on how the table was put together.
             try:
                 table.rechunk().write_parquet(temporary, compression_level=3, row_group_size=100_000)
             except pl.exceptions.ComputeError as error:  # how Polars says that the disk is full
                 raise OSError(str(error).rpartition("error: ")[2]) from error
-    files.write_json(folder / "estimates.json", files.jsonable(found.estimates.rows(named=True)))
+    files.write_json(folder / "estimates.json", files.jsonable(results.estimates.rows(named=True)))

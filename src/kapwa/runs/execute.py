@@ -60,8 +60,8 @@ class Execution(NamedTuple):
             if isinstance(self.model, DistributedModel):
                 missing, size = self._without_answer(requests), self.model.window(self.meter.state.total)
                 windows = iter(lambda: list(itertools.islice(missing, size)), [])
-                with closing(self._answered(kind, windows)) as found:
-                    for _, responses in found:
+                with closing(self._answered(kind, windows)) as answered:
+                    for _, responses in answered:
                         committer.add(*responses)
                 return
             waiting: dict[str, Request] = {}  # what the model has taken and not answered
@@ -99,8 +99,8 @@ class Execution(NamedTuple):
         different = differences([*earlier, self.model.environment]) if batches and earlier else None
         if different and different != differences(earlier):
             log.warning(_ENVIRONMENT, different)
-        with closing(self._answered(kind, self._not_cached(batches))) as found:
-            for batch, responses in found:
+        with closing(self._answered(kind, self._not_cached(batches))) as answered:
+            for batch, responses in answered:
                 # Anew each time: replicas may join as a distributed model works.
                 self.store.commit(responses, {"environment": dict(self.model.environment)})
                 if self.cache is not None:
@@ -110,17 +110,17 @@ class Execution(NamedTuple):
     def _not_cached(self, batches: Iterable[Sequence[Request]]) -> Iterator[Sequence[Request]]:
         """Yield the batches that must be asked for; take the others from the cache when their turn comes."""
         for batch in batches:
-            found = self.cache.take_batch(batch) if self.cache is not None else None
-            if found is None:
+            cached = self.cache.take_batch(batch) if self.cache is not None else None
+            if cached is None:
                 yield batch
             else:
-                self._take(found)
+                self._take(cached)
 
-    def _take(self, found: Sequence[Response]) -> None:
+    def _take(self, responses: Sequence[Response]) -> None:
         """Commit answers of the cache as this run's own."""
         if self.cache is not None:
-            self.store.commit(found, {"cache": self.cache.origin})
-            self.meter.add(len(found), kept=len(found))
+            self.store.commit(responses, {"cache": self.cache.origin})
+            self.meter.add(len(responses), kept=len(responses))
 
     def _answered(
         self, kind: Kind, batches: Iterable[Sequence[Request]]
@@ -146,9 +146,9 @@ class Execution(NamedTuple):
             missing = set(self.store.missing(request.key for request in chunk))
             if self.cache is not None:
                 self.cache.complete(self.store, (request.key for request in chunk if request.key not in missing))
-                found = self.cache.take([request for request in chunk if request.key in missing])
-                self._take(found)
-                missing -= {response.request_key for response in found}
+                cached = self.cache.take([request for request in chunk if request.key in missing])
+                self._take(cached)
+                missing -= {response.request_key for response in cached}
             for request in chunk:
                 if request.key in missing:
                     if waiting is not None:
@@ -158,8 +158,8 @@ class Execution(NamedTuple):
 
 def environments(sessions: Iterable[Session]) -> list[dict[str, Any]]:
     """Return what the answers of ``sessions`` were computed with; {}: unknown; those taken from caches are left out."""
-    found = [session.record for session in sessions if session.answers and "cache" not in session.record]
-    return [dict(record.get("environment", {})) for record in found]
+    records = [session.record for session in sessions if session.answers and "cache" not in session.record]
+    return [dict(record.get("environment", {})) for record in records]
 
 
 def differences(environments: Sequence[Mapping[str, Any]]) -> str | None:
@@ -167,12 +167,13 @@ def differences(environments: Sequence[Mapping[str, Any]]) -> str | None:
 
     Several kinds of processors within one environment ("A; B") are a difference too.
     """
-    found = []
-    for name in sorted({name for one in environments for name in one}):
-        values = dict.fromkeys(part for one in environments for part in str(one.get(name, "unknown")).split("; "))
+    differing = []
+    for name in sorted({name for environment in environments for name in environment}):
+        parts = [str(environment.get(name, "unknown")).split("; ") for environment in environments]
+        values = dict.fromkeys(itertools.chain.from_iterable(parts))
         if len(values) > 1:
-            found.append(f"{name} ({'; '.join(values)})")
-    return ", ".join(found) or None
+            differing.append(f"{name} ({'; '.join(values)})")
+    return ", ".join(differing) or None
 
 
 def answers(model: Model, kind: Kind, requests: Sequence[Request]) -> Iterator[Response]:
@@ -301,12 +302,12 @@ class StoredModel:
         distinct = {request.key: request for request in bound}
         meter = Meter(lambda _: None, self.id, len(distinct))
         Execution(self._model, self._store, meter).execute("generate", distinct.values())
-        found = list(self._store.read(request.key for request in bound))
-        failed = next((response for response in found if response.failed), None)
+        responses = list(self._store.read(request.key for request in bound))
+        failed = next((response for response in responses if response.failed), None)
         if failed is not None:
             hint = "Run again: answers so far are kept and not asked for again."
             raise ModelError(f"{self.id} did not answer: {failed.error}", hint=hint)
-        return found
+        return responses
 
     def close(self) -> None:
         """Close the file; the model is its owner's to close."""

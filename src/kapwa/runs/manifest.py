@@ -182,7 +182,7 @@ def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str
     """
     first, second = measurement(a), measurement(b)
     values = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second})
-    return [(name, one, other) for name, one, other in values if one != other]
+    return [(name, value, other) for name, value, other in values if value != other]
 
 
 def finished(
@@ -205,14 +205,14 @@ def finished(
     origins += [(session.record["cache"], session.answers) for session in sessions if "cache" in session.record]
     caches: dict[str, dict[str, Any]] = {}
     for origin, n in origins:
-        one = caches.setdefault(json.dumps(origin, sort_keys=True), {**origin, "answers": 0})
-        one["answers"] += n
-    taken = sum(one["answers"] for one in caches.values())
+        entry = caches.setdefault(json.dumps(origin, sort_keys=True), {**origin, "answers": 0})
+        entry["answers"] += n
+    n_cached = sum(n for _, n in origins)
     if caches:
-        more["cache"] = {"answers": taken, "from": list(caches.values())}
-    if taken:
-        names = ", ".join(one["name"] for one in caches.values() if one["answers"])
-        notes.append(f"{taken} of {counts.answered} answers were not asked for but taken from the cache {names}.")
+        more["cache"] = {"answers": n_cached, "from": list(caches.values())}
+    if n_cached:
+        names = ", ".join(entry["name"] for entry in caches.values() if entry["answers"])
+        notes.append(f"{n_cached} of {counts.answered} answers were not asked for but taken from the cache {names}.")
     # Whether the same answers can be expected again.
     reason = None
     if described["repeatable"] == _BYTES:
@@ -281,10 +281,10 @@ def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
     now = described["model"]
     for other in sorted(folder.parent.glob(f"{glob.escape(folder.name.rpartition('-')[0])}-*")):
         try:
-            found = read_manifest(other) or {}
-            then = found["model"]
-            same = all(found[name] == described[name] for name in ("task", "options", "selection"))
-            same = same and found["data"]["digest"] == described["data"]["digest"] and then["id"] == now["id"]
+            manifest = read_manifest(other) or {}
+            then = manifest["model"]
+            same = all(manifest[name] == described[name] for name in ("task", "options", "selection"))
+            same = same and manifest["data"]["digest"] == described["data"]["digest"] and then["id"] == now["id"]
             if same and other != folder and then["revision"] and then["revision"] != now["revision"]:
                 return (
                     f"{other} holds answers of {now['id']} at {then['revision']}; now it is {now['revision']}, "
@@ -298,13 +298,13 @@ def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of the installed libraries that may move a number."""
-    found = {"kapwa": version("kapwa"), "python": platform.python_version()}
+    installed = {"kapwa": version("kapwa"), "python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def machine() -> dict[str, Any]:

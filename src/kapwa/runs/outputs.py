@@ -58,15 +58,15 @@ def results_html(manifest: Mapping[str, Any], estimates: pl.DataFrame, floors: p
     for row in estimates.filter(chosen).iter_rows(named=True):
         near = floors.filter((pl.col("metric") == row["metric"]) & (pl.col("variant") == row["variant"]))
         # A culture's own marks name it, and stand in place of those over all.
-        own = near.filter(pl.col("note") == row["culture"])
-        names = own["name"].to_list()
-        near = pl.concat([own, near.filter(~pl.col("note").is_in(list(cultures)) & ~pl.col("name").is_in(names))])
+        own_marks = near.filter(pl.col("note") == row["culture"])
+        names = own_marks["name"].to_list()
+        near = pl.concat([own_marks, near.filter(~pl.col("note").is_in(list(cultures)) & ~pl.col("name").is_in(names))])
         floor, ceiling = (near.filter(pl.col("kind") == kind)["value"] for kind in ("floor", "ceiling"))
         numbers: list[Any] = [row["value"], row["low"], row["high"], floor.max(), ceiling.min()]
-        said = ["–" if number is None else f"{number:.3f}" for number in numbers]
+        shown = ["–" if number is None else f"{number:.3f}" for number in numbers]
         title = metrics.get(row["metric"], {}).get("title") or row["metric"]
-        interval = "–" if row["low"] is None else f"{said[1]} to {said[2]}"
-        rows.append((title, row["culture"], row["variant"], said[0], interval, said[3], said[4], f"{row['n']:,}"))
+        interval = "–" if row["low"] is None else f"{shown[1]} to {shown[2]}"
+        rows.append((title, row["culture"], row["variant"], shown[0], interval, shown[3], shown[4], f"{row['n']:,}"))
     head = ("metric", "culture", "variant", "value", "95 % interval", "highest floor", "ceiling", "items")
     lines = ["".join(f"<th>{name}</th>" for name in head)]
     lines += ["".join(f'<td dir="auto">{html.escape(str(cell))}</td>' for cell in row) for row in rows]

@@ -39,15 +39,15 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     if questions < 2:
         raise UsageError(f"The pilot has fewer than two questions to learn from: {folders}.", hint="Take a larger one.")
     binary = bool(manifest["metrics"][name].get("binary"))
-    found = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
-    if not found["se"] or not found["differing"]:
+    learned = _seen([both[side].to_numpy() for side in ("value", "value_b") if side in both.columns], both, binary)
+    if not learned["se"] or not learned["differing"]:
         what = "no answers differ" if len(runs) > 1 else "all answers are alike"
         hint = "Take a larger pilot, or --agreement without one."
         raise UsageError(f"In the pilot {what}, so it does not show how much they can: {folders}.", hint=hint)
-    found |= {"binary": binary, "cultures": cultures}
+    learned |= {"binary": binary, "cultures": cultures}
     about = " and ".join(run.path.name for run in runs)
     where = f" over {cultures} cultures" if cultures > 1 else ""
-    return found, (f"Pilot: {about}, {name}, {both.height:,} items: {questions:,} questions{where}.",)
+    return learned, (f"Pilot: {about}, {name}, {both.height:,} items: {questions:,} questions{where}.",)
 
 
 def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _seen(sides: Sequence[FloatArray], items: pl.DataFrame, binary: bool) -> dic
     if len(sides) == 2:
         seen = pooled_differences(sides[0], sides[1], *places, binary=binary)[0].comparison
         return {name: getattr(seen, name) for name in ("n", "clusters", "se", "differing")} | {"seen": seen.difference}
-    one = pooled_mean(sides[0], *places)
-    share = one.value or 0.0
-    found = {"n": one.n, "clusters": one.clusters, "se": np.sqrt(2) * (one.se or 0.0), "seen": 0.0}
-    return found | ({"differing": 2 * share * (1 - share), "accuracy": share} if binary else {"differing": 1.0})
+    pooled = pooled_mean(sides[0], *places)
+    share = pooled.value or 0.0
+    learned = {"n": pooled.n, "clusters": pooled.clusters, "se": np.sqrt(2) * (pooled.se or 0.0), "seen": 0.0}
+    return learned | ({"differing": 2 * share * (1 - share), "accuracy": share} if binary else {"differing": 1.0})

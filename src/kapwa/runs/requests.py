@@ -62,8 +62,10 @@ class RequestIndex:
         by_item = self._fingerprint.get("by_item")
         for request in self._task.requests(self._items):
             # Recorded answers belong to an item: two items with one prompt may have been answered differently.
-            own = {**self._fingerprint, "item": [request.item_id, request.variant]} if by_item else self._fingerprint
-            yield replace(request, key=request_key(request, own))
+            fingerprint = self._fingerprint
+            if by_item:
+                fingerprint = {**fingerprint, "item": [request.item_id, request.variant]}
+            yield replace(request, key=request_key(request, fingerprint))
 
     def __iter__(self) -> Iterator[Request]:
         """Yield every request; raise RunError if the task's requests changed between passes."""
@@ -106,4 +108,4 @@ class AnswerReader(Collection[Answer]):
             yield from map(Answer, requests, self.store.read(request.key for request in requests))
 
     def __contains__(self, answer: object) -> bool:
-        return any(one == answer for one in self)
+        return any(member == answer for member in self)

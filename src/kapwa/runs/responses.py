@@ -60,13 +60,13 @@ def score_responses(task: Task, responses: Any, *, seed: int = 0) -> ScoredRespo
         if not isinstance(responses, str | Path):
             error.path = "the responses"  # the user gave a table, not the file that it was put into
         raise
-    given = {response.request_key: response for response in answers(model, "generate", list(index.distinct()))}
-    judged = task.score(items, [Answer(request, given[request.key]) for request in index])
+    by_key = {response.request_key: response for response in answers(model, "generate", list(index.distinct()))}
+    judged = task.score(items, [Answer(request, by_key[request.key]) for request in index])
     described = describe(task, model, items, seed=seed)
-    found = results(described, judged, items, task.floors(items), task.item_table(items))
-    failed = sum(response.failed for response in given.values())
-    parts: dict[str, Any] = {name: getattr(found, name) for name in RUN_TABLES}
-    parts["tables"] = {**parts, **found.tables}
+    tables = results(described, judged, items, task.floors(items), task.item_table(items))
+    failed = sum(response.failed for response in by_key.values())
+    parts: dict[str, Any] = {name: getattr(tables, name) for name in RUN_TABLES}
+    parts["tables"] = {**parts, **tables.tables}
     return ScoredResponses(**parts, manifest=described, unused=tuple(unused), failed=failed)
 
 

@@ -14,7 +14,7 @@ from kapwa.files import in_the_way, jsonable, write_json
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Floor
 from kapwa.runs.cache import AnswerCache, check_cache
-from kapwa.runs.directory import brief_model, results, run_lock, slug, write_results
+from kapwa.runs.directory import Results, brief_model, results, run_lock, slug, write_results
 from kapwa.runs.execute import KINDS, Execution
 from kapwa.runs.manifest import asked_by, describe, elsewhere, finished, read_manifest
 from kapwa.runs.progress import Meter, Progress, showing
@@ -88,19 +88,22 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
             described = asked_by(described, read_manifest(folder))
         judged = task.score(items, AnswerReader(index, store))
         described["notes"] = [*notes, *judged.notes, *(shared.notes if shared else ())]
-        floors = [*task.floors(items), *ceilings]
-        found = results(described, judged, items, floors, task.item_table(items))
+        tables = results(described, judged, items, [*task.floors(items), *ceilings], task.item_table(items))
         origin = shared.origin if shared else None
-        done = finished(described, items, index, store, [*RUN_TABLES, *found.tables], origin)
+        done = finished(described, items, index, store, [*RUN_TABLES, *tables.tables], origin)
         with _writable(folder):
-            # Nobody reads half-renewed tables: the manifest that vouches for them comes last.
-            if (read_manifest(folder) or {}).get("status") != "running":
-                write_json(folder / NAME, described, sort=False)
-            write_results(folder, found)
-            write_json(folder / NAME, done, sort=False)
-            sync_folder(folder)
+            _write(folder, described, tables, done)
         meter.enter("done")
     return folder
+
+
+def _write(folder: Path, described: Mapping[str, Any], tables: Results, done: Mapping[str, Any]) -> None:
+    """Write the tables of a run, then the manifest that vouches for them: nobody reads half-renewed tables."""
+    if (read_manifest(folder) or {}).get("status") != "running":
+        write_json(folder / NAME, described, sort=False)
+    write_results(folder, tables)
+    write_json(folder / NAME, done, sort=False)
+    sync_folder(folder)
 
 
 def check_places(out: Path, cache: Path | None = None) -> None:

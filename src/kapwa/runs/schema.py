@@ -119,8 +119,6 @@ FLOOR_SCHEMA: Columns = {
     **dict.fromkeys(("low", "high", "difference", "p_value"), pl.Float64),
     **dict.fromkeys(("relative", "relative_low", "relative_high", "difference_low", "difference_high"), pl.Float64),
 }
-# Columns of floors that runs of earlier checkouts lack: of means over cultures, which these did not test.
-LATER_COLUMNS = ("difference_low", "difference_high")
 # What people score on each item, where that is known: the part of a floor's table that no test keeps.
 CEILINGS = "ceilings"
 CEILING_SCHEMA: Columns = {

@@ -147,9 +147,9 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         if int.from_bytes(header[68:72], "big") != APPLICATION:
             what = f"{path} is a database of another program, or of an older Kapwa."
             raise RunError(what, hint="Choose another folder.")
-        found = int.from_bytes(header[60:64], "big")
-        if found != FORMAT:
-            what = f"{path} was written by {'a newer' if found > FORMAT else 'an older'} Kapwa (format {found})."
+        version = int.from_bytes(header[60:64], "big")
+        if version != FORMAT:
+            what = f"{path} was written by {'a newer' if version > FORMAT else 'an older'} Kapwa (format {version})."
             raise RunError(f"{what} This one reads format {FORMAT}.", hint="Open it with the Kapwa that wrote it.")
         if mode != "read":
             return str(path)
@@ -177,7 +177,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             if self._connection.execute(query).fetchone()[0]:
                 raise self.damaged("its tables are not those of Kapwa")
             named = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-            self.identity = str(named[0]) if named and named[0] != "unnamed" else ""
+            self.identity = str(named[0]) if named else ""
             if mode == "read":
                 return
             if identity is not None:
@@ -222,19 +222,19 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
 
     def missing(self, keys: Iterable[str]) -> Iterator[str]:
         """Yield, in order, the keys that have no answer (an error is none); memory stays bounded."""
-        for chunk, found in self._lookup("key, failed", keys):
-            yield from (key for key in chunk if key not in found or found[key][1])
+        for chunk, rows in self._lookup("key, failed", keys):
+            yield from (key for key in chunk if key not in rows or rows[key][1])
 
     def read(self, keys: Iterable[str]) -> Iterator[Response]:
         """Yield the stored response of each key, in order, repeats included; memory stays bounded.
 
         Raises RunError for a key that was never answered and for a damaged row.
         """
-        for chunk, found in self._lookup("key, failed, payload, sum", keys):
+        for chunk, rows in self._lookup("key, failed, payload, sum", keys):
             for key in chunk:
-                if key not in found:
+                if key not in rows:
                     raise RunError(f"{self.path} holds no answer to the request {key}.", hint=_RESUME)
-                response = decode(*found[key])
+                response = decode(*rows[key])
                 if response is None:
                     raise self.damaged(f"the answer {key} has a wrong checksum")
                 yield response
@@ -242,7 +242,7 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
     def find(self, keys: Iterable[str]) -> dict[str, Response | None]:
         """Return the answers to those of ``keys`` that have one; None for a damaged row."""
         lookups = self._lookup("key, failed, payload, sum", keys)
-        return {key: decode(*row) for _, found in lookups for key, row in found.items() if not row[1]}
+        return {key: decode(*row) for _, rows in lookups for key, row in rows.items() if not row[1]}
 
     def _lookup(self, columns: str, keys: Iterable[str]) -> Iterator[tuple[list[str], dict[str, Any]]]:
         source = iter(keys)
@@ -261,8 +261,8 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
         """Return the reasons of failed requests and how many failed so, the commonest first."""
         query = "SELECT key, failed, payload, sum, count(*) FROM responses WHERE failed GROUP BY payload"
         decoded = ((decode(*row), n) for *row, n in self.rows(query))
-        found = [(response.error if response and response.error else "(damaged)", n) for response, n in decoded]
-        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+        reasons = [(response.error if response and response.error else "(damaged)", n) for response, n in decoded]
+        return sorted(reasons, key=lambda pair: (-pair[1], pair[0]))
 
     def sessions(self) -> list[Session]:
         """Return which processes committed answers, the oldest first."""
@@ -323,10 +323,10 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             yield
         except sqlite3.Error as error:
             # Python's own complaint, of text that is no UTF-8, has no code; the low byte is the primary one.
-            said = FAULTS.get((getattr(error, "sqlite_errorcode", None) or 0) & 0xFF)
-            if said is None:
+            fault = FAULTS.get((getattr(error, "sqlite_errorcode", None) or 0) & 0xFF)
+            if fault is None:
                 raise self.damaged(str(error)) from error
-            raise RunError(f"{self.path} {said[0].format(error=error)}", hint=said[1]) from error
+            raise RunError(f"{self.path} {fault[0].format(error=error)}", hint=fault[1]) from error
         except OSError as error:
             hint = "Check the folder's permissions and the disk's space."
             raise RunError(f"{self.path} cannot be used: {error.strerror or error}.", hint=hint) from error

@@ -114,28 +114,20 @@ def bootstrap_interval(
     needed.
     """
     check_replicates(replicates)
-    parts = {
-        "percent": _percent,
-        "cohen": _cohen,
-        "fleiss": _fleiss,
-        "krippendorff-nominal": _alpha_nominal,
-        "krippendorff-ordinal": _alpha_ordinal,
-        "krippendorff-interval": _alpha_interval,
-    }
-    if coefficient not in parts:
-        raise UsageError(f"There is no coefficient {coefficient!r}.", hint=nearest(coefficient, parts))
+    if coefficient not in _PARTS:
+        raise UsageError(f"There is no coefficient {coefficient!r}.", hint=nearest(coefficient, _PARTS))
     table = encode_ratings(ratings, numeric=coefficient in ("krippendorff-ordinal", "krippendorff-interval"))
     rated = (table.codes >= 0).sum(axis=1) >= 2
     units, raters = int(rated.sum()), table.codes.shape[1]
     codes = cluster_codes(clusters, len(rated))[rated]
     if coefficient == "percent":
-        found = mean_estimates(_percent(table)[0][rated, 0], codes, binary=True)[0]
-        known = found.value, found.low, found.high
-        return AgreementEstimate(coefficient, *known, units, raters, found.clusters, 0.0, found.method)
+        mean = mean_estimates(_percent(table)[0][rated, 0], codes, binary=True)[0]
+        known = mean.value, mean.low, mean.high
+        return AgreementEstimate(coefficient, *known, units, raters, mean.clusters, 0.0, mean.method)
     kept = table.codes[rated]
     used = np.bincount(kept[kept >= 0], minlength=1)
     rarest = int(np.argmin(np.where(used > 0, used, used.max() + 1)))
-    statistics, finish = parts[coefficient](Ratings(np.vstack([kept, np.full(raters, rarest)]), table.categories))
+    statistics, finish = _PARTS[coefficient](Ratings(np.vstack([kept, np.full(raters, rarest)]), table.categories))
     _, codes = np.unique(codes, return_inverse=True)
     groups = int(codes.max(initial=-1)) + 1
     totals = np.zeros((groups + 1, statistics.shape[1]))
@@ -261,6 +253,16 @@ def _alpha_ordinal(table: Ratings) -> tuple[FloatArray, Finish]:
         return 1 - _quotient((observed * distance).sum(axis=(1, 2)), expected)
 
     return coincidence.reshape(len(m), k * k), finish
+
+
+_PARTS: dict[Coefficient, Callable[[Ratings], tuple[FloatArray, Finish]]] = {
+    "percent": _percent,
+    "cohen": _cohen,
+    "fleiss": _fleiss,
+    "krippendorff-nominal": _alpha_nominal,
+    "krippendorff-ordinal": _alpha_ordinal,
+    "krippendorff-interval": _alpha_interval,
+}
 
 
 # --- tables of ratings as category numbers ------------------------------------------------------------------

@@ -84,18 +84,18 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> IntArray:
     """
     if clusters is None:
         return np.arange(n, dtype=np.intp)
-    given = np.asarray(clusters, dtype=object)
-    if given.shape != (n,):
+    labels = np.asarray(clusters, dtype=object)
+    if labels.shape != (n,):
         raise UsageError(
-            f"There are {n} rows of values but the cluster labels have shape {given.shape}.",
+            f"There are {n} rows of values but the cluster labels have shape {labels.shape}.",
             hint="Give one cluster label for each row.",
         )
-    for row, label in enumerate(given, start=1):
+    for row, label in enumerate(labels, start=1):
         if label is None or (isinstance(label, float) and np.isnan(label)):
             hint = "Every item needs the name of the unit that was sampled."
             raise DataError("the cluster label is missing.", row=row, column="cluster", hint=hint)
     # Labels keep their own type where they share one; mixed labels (3 and "a") sort as text.
-    return np.asarray(np.unique(np.asarray(given.tolist()), return_inverse=True)[1], dtype=np.intp)
+    return np.asarray(np.unique(np.asarray(labels.tolist()), return_inverse=True)[1], dtype=np.intp)
 
 
 def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -58,19 +58,19 @@ def variance_components(values: ArrayLike, cultures: ArrayLike | None = None) ->
     unlike numbers of items, of which each needs two. With one prompt its component and those that cross it are None and
     part of ``item``; with one sample ``sample`` is None and part of ``item × prompt``.
     """
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim != 3:
-        raise UsageError(f"Variance components need scores by item, prompt and sample, not of shape {given.shape}.")
-    codes = cluster_codes([0] * len(given) if cultures is None else cultures, len(given))
-    whole = ~np.isnan(given).any(axis=(1, 2))
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.ndim != 3:
+        raise UsageError(f"Variance components need scores by item, prompt and sample, not of shape {scores.shape}.")
+    codes = cluster_codes([0] * len(scores) if cultures is None else cultures, len(scores))
+    whole = ~np.isnan(scores).any(axis=(1, 2))
     whole &= np.bincount(codes[whole], minlength=codes.max(initial=0) + 1)[codes] > 1
-    y, codes = given[whole], np.unique(codes[whole], return_inverse=True)[1]
+    y, codes = scores[whole], np.unique(codes[whole], return_inverse=True)[1]
     _, n_prompts, n_samples = y.shape
     if not len(y):
-        return Decomposition(_named([], np.ones(1), n_prompts, n_samples), 0, 0, len(given), n_prompts, n_samples)
+        return Decomposition(_named([], np.ones(1), n_prompts, n_samples), 0, 0, len(scores), n_prompts, n_samples)
     sizes = np.bincount(codes).astype(np.float64)
     squares = _mean_squares(y, codes, sizes)
-    design = len(sizes), len(y), len(given) - len(y), n_prompts, n_samples
+    design = len(sizes), len(y), len(scores) - len(y), n_prompts, n_samples
     return Decomposition(_named(squares, sizes, n_prompts, n_samples), *design)
 
 
@@ -156,8 +156,8 @@ def _named(squares: Sequence[_Square], sizes: FloatArray, n_prompts: int, n_samp
     }
     components = []
     for name in COMPONENTS:
-        terms = [(one.value * one.parts[name], one.freedom) for one in squares if name in one.parts]
-        if not any(factor > 0 for one in squares for part, factor in one.parts.items() if part == name):
+        terms = [(square.value * square.parts[name], square.freedom) for square in squares if name in square.parts]
+        if not any(factor > 0 for square in squares for part, factor in square.parts.items() if part == name):
             components.append(Component(name, None, None, None, None, None))
             continue
         variance = sum(value for value, _ in terms)
@@ -175,13 +175,16 @@ def order_changes(scores: ArrayLike, clusters: ArrayLike | None = None, alpha: f
     intervals together miss with probability ``alpha`` at most (Bonferroni), and a pair is named where one of them
     leaves out 0.
     """
-    given = np.asarray(scores, dtype=np.float64)
-    models, prompts = (list(combinations(range(n), 2)) for n in (given.shape[0], given.shape[2]))
-    found = []
+    measured = np.asarray(scores, dtype=np.float64)
+    models, prompts = (list(combinations(range(n), 2)) for n in (measured.shape[0], measured.shape[2]))
+    changing = []
     for a, b in models if prompts else ():
-        difference = given[a] - given[b]
+        difference = measured[a] - measured[b]
         change = np.stack([difference[:, p] - difference[:, q] for p, q in prompts], axis=1)
         estimates = mean_estimates(change, clusters, level=1 - alpha / (len(models) * len(prompts)))
-        if any(one.low is not None and one.high is not None and not one.low <= 0 <= one.high for one in estimates):
-            found.append((a, b))
-    return found
+        if any(
+            estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high
+            for estimate in estimates
+        ):
+            changing.append((a, b))
+    return changing

@@ -64,7 +64,7 @@ def disattenuated(x: ArrayLike, y: ArrayLike, errors_x: ArrayLike, errors_y: Arr
     values = np.stack([np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)])
     kept = ~np.isnan(values).any(axis=0)
     values = values[:, kept]
-    errors = np.stack([np.asarray(one, dtype=np.float64)[kept] for one in (errors_x, errors_y)])
+    errors = np.stack([np.asarray(side, dtype=np.float64)[kept] for side in (errors_x, errors_y)])
     observed, n = pearson(*values), values.shape[1]
     if observed.low is None or observed.high is None or observed.value is None:
         return Disattenuated(None, None, None, None, None, n)

@@ -146,11 +146,11 @@ def permdisp(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999
     np.fill_diagonal(squares, 0.0)
     f = _spread_f(squares, np.arange(n), sizes)
     # Texts less the centre of their group, as products of every two.
-    starts, own = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    starts, group_of = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
     products = -squares / 2
     for _ in range(2):
-        products = (products - (np.add.reduceat(products, starts) / sizes[:, None])[own]).T
-    products *= np.sqrt(sizes / (sizes - 1))[own] * np.sqrt(sizes / (sizes - 1))[own][:, None]
+        products = (products - (np.add.reduceat(products, starts) / sizes[:, None])[group_of]).T
+    products *= np.sqrt(sizes / (sizes - 1))[group_of] * np.sqrt(sizes / (sizes - 1))[group_of][:, None]
     lengths = np.diagonal(products)
     moved = lengths[:, None] + lengths - 2 * products
     hits = 0
@@ -164,8 +164,8 @@ def _spread_f(squares: FloatArray, order: IntArray, sizes: IntArray) -> float:
     n, starts, z = len(order), np.cumsum(sizes) - sizes, np.empty(len(order))
     for size in np.unique(sizes):
         at = starts[sizes == size][:, None] + np.arange(size)
-        own = order[at]
-        means = squares[own[:, :, None], own[:, None, :]].mean(axis=2)
+        members = order[at]
+        means = squares[members[:, :, None], members[:, None, :]].mean(axis=2)
         z[at] = np.sqrt(np.abs(means - means.mean(axis=1, keepdims=True) / 2) * size / (size - 1))
     z -= z.mean()
     total = float(z @ z)

@@ -106,13 +106,13 @@ def adjust_spreads(spreads: Sequence[CultureSpread | None]) -> list[CultureSprea
     ``p_value`` becomes Holm's over all models that are shown together. Ranks are told only where it rejects, so that
     the chance of saying anything of cultures that are equal, for any of the models, is 5 %.
     """
-    adjusted, p = [], holm([math.nan if one is None else one.p_value for one in spreads])
-    for one, value in zip(spreads, p.tolist(), strict=True):
-        told = one and one._replace(p_value=value)
-        if one and value >= ALPHA:
-            any_rank = np.full_like(one.rank_high, len(one.cultures))
-            told = one._replace(p_value=value, rank_low=np.ones_like(any_rank), rank_high=any_rank)
-        adjusted.append(told)
+    adjusted, p = [], holm([math.nan if spread is None else spread.p_value for spread in spreads])
+    for spread, value in zip(spreads, p.tolist(), strict=True):
+        shown = spread and spread._replace(p_value=value)
+        if spread and value >= ALPHA:
+            any_rank = np.full_like(spread.rank_high, len(spread.cultures))
+            shown = spread._replace(p_value=value, rank_low=np.ones_like(any_rank), rank_high=any_rank)
+        adjusted.append(shown)
     return adjusted
 
 

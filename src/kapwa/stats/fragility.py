@@ -70,13 +70,13 @@ def _undone_by(
 
 
 def _over_cultures(a: FloatArray, b: FloatArray, clusters: Any, *, cultures: Any, **settings: Any) -> list[Comparison]:
-    return [one.comparison for one in pooled_differences(a, b, cultures, clusters, **settings)]
+    return [pooled.comparison for pooled in pooled_differences(a, b, cultures, clusters, **settings)]
 
 
-def _holds(one: Comparison, alpha: float) -> bool:
+def _holds(comparison: Comparison, alpha: float) -> bool:
     """Whether the verdict for the higher side still stands."""
-    p, difference = one.p_value, one.difference
-    return p is not None and p <= alpha and (difference or 0.0) > 0 and not holds_zero(one._asdict())
+    p, difference = comparison.p_value, comparison.difference
+    return p is not None and p <= alpha and (difference or 0.0) > 0 and not holds_zero(comparison._asdict())
 
 
 def _answers(scores: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:

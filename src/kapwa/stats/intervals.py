@@ -101,8 +101,8 @@ def effective_size(sums: ClusterSums, variance: FloatArray) -> FloatArray:
     values of a cluster say the same (Kish size).
     """
     measured = sums.scatter > 0
-    own = np.where(measured, sums.scatter, 1.0) / np.maximum(sums.n, 1)
-    size = sums.n * (variance / own) / sums.design_effect
+    spread = np.where(measured, sums.scatter, 1.0) / np.maximum(sums.n, 1)
+    size = sums.n * (variance / spread) / sums.design_effect
     return np.where(measured & (variance > 0), size, sums.kish_size)
 
 
@@ -212,23 +212,23 @@ def against_marks(
         tested = np.vstack([differences, np.ones(marks.shape[1]), -np.ones(marks.shape[1])])
         apart = np.append(codes, [len(codes), len(codes) + 1])
     tests = mean_estimates(tested, apart, level=level)
-    own = mean_estimates(marks, codes, binary=binary or share, level=level)
-    there = np.where(np.isnan(differences), np.nan, marks)
-    paired = [estimate.value for estimate in mean_estimates(there, codes)]
-    found = []
-    for k, (test, mark) in enumerate(zip(tests, own, strict=True)):
+    mark_estimates = mean_estimates(marks, codes, binary=binary or share, level=level)
+    compared_marks = np.where(np.isnan(differences), np.nan, marks)
+    paired = [estimate.value for estimate in mean_estimates(compared_marks, codes)]
+    against = []
+    for k, (test, mark) in enumerate(zip(tests, mark_estimates, strict=True)):
         p = ratio = low = high = None
         if test.value is not None and test.se and means[k] is not None:
             p = float(2 * stdtr(test.clusters - 1, -abs(test.value / test.se)))
             p = max(p, 2.0 ** (3 - test.clusters)) if binary else p
         if (whole := paired[k]) and (apart_by := means[k]) is not None and whole > 0:
             ratio = 1 + apart_by / whole
-            spread = mean_estimates((values - ratio * there[:, k]) / whole, codes)[0]
+            spread = mean_estimates((values - ratio * compared_marks[:, k]) / whole, codes)[0]
             if spread.se is not None:
                 half = float(stdtrit(spread.clusters - 1, 0.5 + level / 2)) * spread.se
                 low, high = max(0.0, ratio - half), ratio + half
-        found.append(AgainstMark(mark.low, mark.high, means[k], p, ratio, low, high))
-    return found
+        against.append(AgainstMark(mark.low, mark.high, means[k], p, ratio, low, high))
+    return against
 
 
 # --- paired comparisons on shared items ---------------------------------------------------------------------
@@ -302,7 +302,28 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     # Of means of several right/wrong answers, the expected share on which single answers differ.
     size = np.where(flags, np.abs(differences), np.where(np.isnan(differences), np.nan, differences != 0))
     differing = cluster_sums(size, codes).mean
-    mde = [
+    numbers = {
+        **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
+        **{"boot_low": boot_low, "boot_high": boot_high},
+        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
+        "mde": _detectable(sums, se, differing, flags, mid_p=mid_p),
+        **{"differing": differing, "p_equal": p_equal},
+    }
+    kinds = np.select(
+        [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
+    )
+    methods = [
+        f"{kind}, sign-flip {way}" if count else "no-data"
+        for kind, way, count in zip(kinds, ways, sums.clusters, strict=True)
+    ]
+    return [Comparison(**row) for row in _rows(numbers, sums, methods)]
+
+
+def _detectable(
+    sums: ClusterSums, se: FloatArray, differing: FloatArray, flags: NDArray[np.bool_], *, mid_p: bool
+) -> FloatArray:
+    """Return the smallest difference of each column that the paired test finds four times in five."""
+    differences = [
         detectable_difference(
             n=int(sums.n[k]),
             clusters=int(sums.clusters[k]),
@@ -314,21 +335,7 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         )
         for k in range(len(flags))
     ]
-    numbers = {
-        **{"a_value": a_value, "b_value": b_value, "difference": sums.mean, "se": se, "low": low, "high": high},
-        **{"boot_low": boot_low, "boot_high": boot_high},
-        "p_value": np.where(sums.clusters > 0, p_values, np.nan),
-        "mde": np.asarray(mde),
-        **{"differing": differing, "p_equal": p_equal},
-    }
-    kinds = np.select(
-        [sums.clusters == 1, flags, spread], ["one-cluster", "bonett-price-clustered", "t-clustered"], "no-spread"
-    )
-    methods = [
-        f"{kind}, sign-flip {way}" if count else "no-data"
-        for kind, way, count in zip(kinds, ways, sums.clusters, strict=True)
-    ]
-    return [Comparison(**row) for row in _rows(numbers, sums, methods)]
+    return np.asarray(differences)
 
 
 def paired_values(

@@ -133,15 +133,15 @@ def tau_rows(x: IntArray, y: IntArray) -> Taus:
     known = (x < m) & (y < m)
     n = known.sum(axis=1)
     bits = (pair_bits(ranks[:, None].astype(np.int16), known[:, None], gaps=False) for ranks in (x, y))
-    found = agreement(*bits)
-    surplus, pairs = found.surplus[:, 0, 0].astype(np.int64), n * (n - 1) // 2
+    pairwise = agreement(*bits)
+    surplus, pairs = pairwise.surplus[:, 0, 0].astype(np.int64), n * (n - 1) // 2
     x_ties, y_ties = _tie_sizes(x, known), _tie_sizes(y, known)
     p = _normal_p(n, surplus, x_ties, y_ties)
     fewer = (pairs - np.abs(surplus)) // 2
-    no_ties = (found.x_free[:, 0, 0] == pairs) & (found.y_free[:, 0, 0] == pairs)
+    no_ties = (pairwise.x_free[:, 0, 0] == pairs) & (pairwise.y_free[:, 0, 0] == pairs)
     for row in np.flatnonzero(no_ties & ((n <= EXACT) | (fewer <= 1)) & (n > 1)):
         p[row] = exact_p(int(n[row]), int(fewer[row]))
-    tau = found.tau()[:, 0, 0]
+    tau = pairwise.tau()[:, 0, 0]
     return Taus(tau, np.where(np.isnan(tau), np.nan, p), n)
 
 

@@ -91,13 +91,13 @@ def agreement(x: PairBits, y: PairBits) -> Agreement:
     return Agreement(surplus, x_free, y_free.transpose(0, 2, 1))
 
 
-def _shared(one: Words, other: Words | None, fast: Any) -> Counts:
-    """Count the bits that each row of ``one`` shares with each row of ``other``; None has every bit."""
+def _shared(left: Words, other: Words | None, fast: Any) -> Counts:
+    """Count the bits that each row of ``left`` shares with each row of ``other``; None has every bit."""
     if other is None:
-        return np.asarray(np.bitwise_count(one).sum(axis=2, dtype=np.int32)[:, :, None])
-    found = np.empty((*one.shape[:2], other.shape[1]), dtype=np.int32)
-    (fast.shared if fast else _shared_bits)(one, other, found)
-    return found
+        return np.asarray(np.bitwise_count(left).sum(axis=2, dtype=np.int32)[:, :, None])
+    counts = np.empty((*left.shape[:2], other.shape[1]), dtype=np.int32)
+    (fast.shared if fast else _shared_bits)(left, other, counts)
+    return counts
 
 
 @cache
@@ -118,6 +118,6 @@ def _surplus(x_more: Words, x_untied: Words, y_more: Words, y_untied: Words, out
         counts.sum(axis=1, dtype=np.int32, out=out[block, row])
 
 
-def _shared_bits(one: Words, other: Words, out: Counts) -> None:
-    for block, row in np.ndindex(*one.shape[:2]):
-        np.bitwise_count(one[block, row] & other[block]).sum(axis=1, dtype=np.int32, out=out[block, row])
+def _shared_bits(left: Words, other: Words, out: Counts) -> None:
+    for block, row in np.ndindex(*left.shape[:2]):
+        np.bitwise_count(left[block, row] & other[block]).sum(axis=1, dtype=np.int32, out=out[block, row])

@@ -47,12 +47,12 @@ def surplus(x_more: Any, x_untied: Any, y_more: Any, y_untied: Any, out: Any) ->
 
 
 @_jit
-def shared(one: Any, other: Any, out: Any) -> None:
-    """Fill ``out`` with how many bits each row of ``one`` shares with each row of ``other``."""
+def shared(left: Any, right: Any, out: Any) -> None:
+    """Fill ``out`` with how many bits each row of ``left`` shares with each row of ``right``."""
     for block in range(out.shape[0]):
         for row in range(out.shape[1]):
             for column in range(out.shape[2]):
                 total = 0
-                for word in range(one.shape[2]):
-                    total += _ones(one[block, row, word] & other[block, column, word])
+                for word in range(left.shape[2]):
+                    total += _ones(left[block, row, word] & right[block, column, word])
                 out[block, row, column] = total

@@ -64,7 +64,7 @@ def mantel(
         return nothing
     first, second, *fixed = (cells(matrix) for matrix in matrices)
     correlate: Callable[[FloatArray], FloatArray]
-    if any(bool(np.isnan(one).any()) for one in (first, second, *fixed)):
+    if any(bool(np.isnan(side).any()) for side in (first, second, *fixed)):
         correlate = partial(_with_gaps, x=first, controls=fixed)
     else:
         second = _centred(second)
@@ -93,15 +93,15 @@ def cells(matrix: FloatArray) -> FloatArray:
 
 def _shared(values: Sequence[ArrayLike]) -> tuple[list[FloatArray], IntArray]:
     """Check the matrices, blank their diagonals, and keep the countries (m',) that every matrix knows something of."""
-    matrices = [square_matrix(one, "matrices of a Mantel test") for one in values]
-    if len({one.shape for one in matrices}) > 1:
-        sizes = ", ".join(str(len(one)) for one in matrices)
+    matrices = [square_matrix(matrix, "matrices of a Mantel test") for matrix in values]
+    if len({matrix.shape for matrix in matrices}) > 1:
+        sizes = ", ".join(str(len(matrix)) for matrix in matrices)
         raise UsageError(f"The matrices of a Mantel test cover different countries: {sizes}.")
-    blank = [np.where(np.eye(len(one), dtype=bool), np.nan, one) for one in matrices]
-    if not all(np.allclose(one, one.T, equal_nan=True) for one in blank):
+    blank = [np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix) for matrix in matrices]
+    if not all(np.allclose(matrix, matrix.T, equal_nan=True) for matrix in blank):
         raise UsageError("A Mantel test needs symmetric matrices.", hint="Give the mean of both directions.")
-    alive = np.flatnonzero(np.all([~np.isnan(one).all(axis=1) for one in blank], axis=0))
-    return [one[np.ix_(alive, alive)] for one in blank], alive
+    alive = np.flatnonzero(np.all([~np.isnan(matrix).all(axis=1) for matrix in blank], axis=0))
+    return [matrix[np.ix_(alive, alive)] for matrix in blank], alive
 
 
 def _permuted(values: FloatArray, m: int, permutations: int, seed: int) -> Iterator[FloatArray]:
@@ -168,11 +168,11 @@ def _length(x: FloatArray) -> float:
 
 def _with_gaps(columns: FloatArray, *, x: FloatArray, controls: Sequence[FloatArray]) -> FloatArray:
     """Correlations over the cells known everywhere, which differ from column to column."""
-    found = np.full(columns.shape[1], np.nan)
+    correlations = np.full(columns.shape[1], np.nan)
     for index, y in enumerate(columns.T):
         known = ~np.isnan(np.stack([x, y, *controls])).any(axis=0)
         if known.sum() > 2:
-            first, second, *fixed = (one[known] for one in (x, y, *controls))
+            first, second, *fixed = (side[known] for side in (x, y, *controls))
             second = _centred(second)
-            found[index] = _linear(first, second, fixed)(second[:, None])[0]
-    return found
+            correlations[index] = _linear(first, second, fixed)(second[:, None])[0]
+    return correlations

@@ -74,12 +74,12 @@ def _weights(means: CultureMeans) -> FloatArray:
     return np.asarray(means.shares.sum(axis=1) / len(means.means))
 
 
-def _pooled_error(found: CultureMeans) -> tuple[float, float]:
+def _pooled_error(cultures: CultureMeans) -> tuple[float, float]:
     """Standard error of the mean over cultures, and its degrees of freedom."""
-    several, weights = len(found.means), _weights(found)
+    several, weights = len(cultures.means), _weights(cultures)
     # A culture with one cluster does not tell its error: its distance from the mean over cultures stands in for it.
-    alone = found.clusters < 2
-    residuals = found.residuals + found.shares * np.where(alone, found.means - found.means.mean(), 0.0)
+    single = cultures.clusters < 2
+    residuals = cultures.residuals + cultures.shares * np.where(single, cultures.means - cultures.means.mean(), 0.0)
     se = float(np.sqrt(((residuals.sum(axis=1) / several) ** 2).sum()))
     spread = 1 - (weights**2).sum()
     if spread <= 0:
@@ -87,9 +87,9 @@ def _pooled_error(found: CultureMeans) -> tuple[float, float]:
     share = weights**2 / (1 - weights)
     bell = 1 / ((weights**2).sum() + share.sum() ** 2 - (share**2).sum())
     # For independent items of equal variance: the squared trace of the clusters' covariance over that of its square.
-    factor = np.where(alone, 1.0, found.clusters / np.maximum(found.clusters - 1, 1)) / found.n
-    own = np.diag((found.shares * factor).sum(axis=1))
-    covariance = own - (found.shares * np.where(alone, 0.0, factor)) @ found.shares.T
+    factor = np.where(single, 1.0, cultures.clusters / np.maximum(cultures.clusters - 1, 1)) / cultures.n
+    diagonal = np.diag((cultures.shares * factor).sum(axis=1))
+    covariance = diagonal - (cultures.shares * np.where(single, 0.0, factor)) @ cultures.shares.T
     square = float((covariance**2).sum())
     return se, min(bell, float(np.trace(covariance)) ** 2 / square) if square > 0 else bell
 
@@ -143,13 +143,13 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         weight = (scale if scale <= _LARGEST_SCALE else 1) / np.maximum(n, 1)
         np.add.at(flips[:, k], codes[1][kept], differences[kept, k] * weight[codes[0][kept]])
     p_values, ways = sign_flip_p_values(flips, replicates=PERMUTATIONS, seed=seed, mid_p=mid_p)
-    found = []
+    pooled = []
     for k in range(columns):
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))
         p = float(p_values[k])
         tested = (p, ways[k], level, equal_within)
-        found.append(_pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed))
-    return found
+        pooled.append(_pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed))
+    return pooled
 
 
 def _pooled_difference(
@@ -171,11 +171,11 @@ def _pooled_difference(
     if not kept.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
         return PooledDifference(Comparison(**nothing), 0, None, None)  # type: ignore[arg-type]
-    means, (left, right) = kept_means(differences, codes), (kept_means(one, codes).means for one in sides)
+    means, (left, right) = kept_means(differences, codes), (kept_means(side, codes).means for side in sides)
     value, (se, df) = float(means.means.mean()), _pooled_error(means)
     centre, error, kind = value, se, "t-clustered"
     if binary:
-        gains, losses = (kept_means(np.maximum(one, 0), codes).means.mean() for one in (differences, -differences))
+        gains, losses = (kept_means(np.maximum(side, 0), codes).means.mean() for side in (differences, -differences))
         # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
         variance, weights = gains + losses - value**2, _weights(means)
         size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (weights**2).sum())
@@ -199,7 +199,7 @@ def _pooled_difference(
         p_value=p_value,
         mde=none_if_nan(detectable_difference(**shape, binary=binary, mid_p=way == "mid-p")) if known else None,
         **shape,
-        method=f"{kind if known else 'one-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
+        method=f"{kind if known else 'side-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
     return PooledDifference(comparison, len(means.means), spread and spread.sd, spread and spread.p_value)
@@ -220,15 +220,17 @@ def pooled_against_marks(
     mark: :func:`pooled_mean` (``share``: values lie between 0 and 1); that of the ratio of the two means over cultures
     by linearisation, values − ratio · mark.
     """
-    found = []
+    against = []
     sides = np.broadcast_to(values[:, None], marks.shape), marks
-    for mark, one in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
-        own, c = pooled_mean(mark, cultures, clusters, binary=binary or share), one.comparison
+    for mark, difference in zip(marks.T, pooled_differences(*sides, cultures, clusters, binary=binary), strict=True):
+        mark_mean, c = pooled_mean(mark, cultures, clusters, binary=binary or share), difference.comparison
         ratio = low = high = None
         if c.a_value is not None and c.b_value is not None and c.b_value > 0:
             ratio = c.a_value / c.b_value
             rest = pooled_mean((values - ratio * mark) / c.b_value, cultures, clusters)
             if rest.low is not None and rest.high is not None:
                 low, high = max(0.0, ratio + rest.low), ratio + rest.high
-        found.append(AgainstMark(own.low, own.high, c.difference, c.p_value, ratio, low, high, c.low, c.high))
-    return found
+        against.append(
+            AgainstMark(mark_mean.low, mark_mean.high, c.difference, c.p_value, ratio, low, high, c.low, c.high)
+        )
+    return against

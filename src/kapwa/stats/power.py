@@ -36,14 +36,14 @@ def most_losses(differing: IntArray, alpha: float, *, mid_p: bool = False) -> In
 
     # The normal approximation is off by one, and for the smallest levels by two.
     start = np.floor((differing - 1 + ndtri(alpha / 2) * np.sqrt(differing)) / 2)
-    found = np.full(differing.shape, -1.0)
+    most = np.full(differing.shape, -1.0)
     for losses in (start - 1, start, start + 1, start + 2):
         below = np.where(losses >= 1, bdtr(np.maximum(losses - 1, 0), differing, 0.5), 0.0)
         at = bdtr(np.maximum(losses, 0), differing, 0.5)
         p = below + at if mid_p else 2 * at
         allowed = (losses >= 0) & (2 * losses < differing) & (p <= alpha + 1e-12)
-        found = np.where(allowed, np.maximum(found, losses), found)
-    return found.astype(np.intp)
+        most = np.where(allowed, np.maximum(most, losses), most)
+    return most.astype(np.intp)
 
 
 @lru_cache(maxsize=256)
@@ -80,10 +80,10 @@ def sign_test_power(
     barely = (counts - quantile * np.sqrt((counts + 2) / (1 + quantile**2 / (items + 2)))) / 2
     losses = np.minimum(losses, np.ceil(barely) - 1 if quantile else losses)
     share = min(max((1 - difference / differing) / 2, 0.0), 1.0)
-    found = np.where(losses >= 0, bdtr(np.maximum(losses, 0), counts, share), 0.0)
+    power = np.where(losses >= 0, bdtr(np.maximum(losses, 0), counts, share), 0.0)
     # Where every count is summed this is exact; counts left out at the ends have no chance to speak of.
     step = counts[1] - counts[0] if counts.size > 1 else 1
-    return float((chances * found).sum() * step)
+    return float((chances * power).sum() * step)
 
 
 def fewest_clusters(alpha: float, *, mid_p: bool = False) -> int:
@@ -95,21 +95,21 @@ def fewest_clusters(alpha: float, *, mid_p: bool = False) -> int:
 def _detectable_share(items: int, differing: float, alpha: float, mid_p: bool, quantile: float, power: float) -> float:
     """Smallest difference of shares found with this power; as many items differ as before, or just enough for it."""
 
-    def found(difference: float) -> bool:
+    def is_enough(difference: float) -> bool:
         share = max(differing, difference)
         return sign_test_power(items, share, difference, alpha=alpha, mid_p=mid_p, quantile=quantile) >= power
 
-    return _smallest(found)
+    return _smallest(is_enough)
 
 
-def _smallest(found: Callable[[float], bool], most: float = 1.0) -> float:
-    """Smallest number in (0, most] from which ``found`` holds, by bisection; NaN where it never does."""
-    if not found(most):
+def _smallest(is_enough: Callable[[float], bool], most: float = 1.0) -> float:
+    """Smallest number in (0, most] from which ``is_enough`` holds, by bisection; NaN where it never does."""
+    if not is_enough(most):
         return nan
     low, high = 0.0, most
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
 
 
@@ -244,8 +244,8 @@ class Assumed:
         if self.differing is None:
             # Up to 1 − accuracy the other model is taken as the better; beyond, as the worse, and more items differ.
             most = [1 - (self.accuracy or 0.0), self._largest]
-        found = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, one) for one in most)
-        return next((one for one in found if not isnan(one)), None)
+        shown = (_smallest(lambda difference: self.power_of(items, difference) >= self.power, end) for end in most)
+        return next((difference for difference in shown if not isnan(difference)), None)
 
     def items_for(self, difference: float) -> int:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
@@ -338,4 +338,4 @@ def make_plan(assumed: Assumed, *, items: int | None, difference: float | None, 
     size = difference if difference is not None else assumed.detectable(count)
     power = 0.0 if size is None else assumed.power_of(count, size)
     near = sorted({max(1, round(count * part)) for part in (0.25, 0.5, 1, 2, 4)})
-    return Plan(count, size, power, assumed, {one: assumed.detectable(one) for one in near}, grounds)
+    return Plan(count, size, power, assumed, {number: assumed.detectable(number) for number in near}, grounds)

@@ -47,10 +47,10 @@ def one_way_anova(*groups: ArrayLike) -> Anova:
     values = [np.asarray(group, dtype=np.float64) for group in groups]
     everything = np.concatenate(values)
     df_between, df_within = len(values) - 1, everything.size - len(values)
-    if df_between < 1 or df_within < 1 or not all(one.size for one in values):
+    if df_between < 1 or df_within < 1 or not all(sample.size for sample in values):
         raise UsageError("An analysis of variance needs two groups with values, and two values in one of them.")
-    between = sum(one.size * float(one.mean() - everything.mean()) ** 2 for one in values)
-    within = sum(float(((one - one.mean()) ** 2).sum()) for one in values)
+    between = sum(sample.size * float(sample.mean() - everything.mean()) ** 2 for sample in values)
+    within = sum(float(((sample - sample.mean()) ** 2).sum()) for sample in values)
     noise = everything.size * (ROUNDING * float(np.abs(everything).max())) ** 2
     between, within = (0.0 if part <= noise else part for part in (between, within))
     if between == within == 0:

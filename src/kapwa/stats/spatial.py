@@ -85,6 +85,6 @@ def _likelihood(root: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatAr
 
     m = len(root)
     white = solve_triangular(root, np.column_stack([np.ones(m), axes]), lower=True)
-    one, rest = white[:, 0], white[:, 1:]
-    squares = (rest**2).sum(axis=0) - (one @ rest) ** 2 / (one @ one)
-    return -np.log(np.diagonal(root)).sum() - np.log(one @ one) / 2 - (m - 1) / 2 * np.log(squares), squares
+    constant, rest = white[:, 0], white[:, 1:]
+    squares = (rest**2).sum(axis=0) - (constant @ rest) ** 2 / (constant @ constant)
+    return -np.log(np.diagonal(root)).sum() - np.log(constant @ constant) / 2 - (m - 1) / 2 * np.log(squares), squares

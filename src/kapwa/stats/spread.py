@@ -33,13 +33,13 @@ def shares_of(values: ArrayLike, marks: ArrayLike, cultures: ArrayLike) -> Float
     ratio that all cultures have in common if the share is the same everywhere. An item of which either is NaN is in no
     sum and NaN; all of a culture are whose people score 0 or less.
     """
-    x, h = (read_values(one, binary=False)[0][:, 0] for one in (values, marks))
-    codes, there = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
-    sums, n = (np.bincount(codes[there], one, int(codes.max(initial=-1)) + 1) for one in (h[there], None))
+    x, h = (read_values(side, binary=False)[0][:, 0] for side in (values, marks))
+    codes, measured = cluster_codes(cultures, len(x)), ~(np.isnan(x) | np.isnan(h))
+    sums, n = (np.bincount(codes[measured], side, int(codes.max(initial=-1)) + 1) for side in (h[measured], None))
     means = np.divide(sums, n, out=np.full(len(sums), np.nan), where=sums > 0)
-    there &= ~np.isnan(means[codes])
-    ratio = float(x[there].sum() / h[there].sum()) if there.any() else math.nan
-    return np.asarray(np.where(there, ratio + (x - ratio * h) / means[codes], np.nan))
+    measured &= ~np.isnan(means[codes])
+    ratio = float(x[measured].sum() / h[measured].sum()) if measured.any() else math.nan
+    return np.asarray(np.where(measured, ratio + (x - ratio * h) / means[codes], np.nan))
 
 
 class CultureSpread(NamedTuple):
@@ -86,38 +86,38 @@ def culture_spread(
     kept = ~np.isnan(matrix[:, 0])
     if not kept.any():
         return None
-    codes, given = codes_of(matrix, cultures, clusters), np.asarray(cultures, dtype=object)[kept]
+    codes, labels = codes_of(matrix, cultures, clusters), np.asarray(cultures, dtype=object)[kept]
     # Labels in the order of their codes.
     first = np.unique(codes[0][kept], return_index=True)[1]
-    return spread_of(kept_means(matrix[:, 0], codes), tuple(given[first]), seed=seed, ranked=len(first) <= MOST_RANKED)
+    return spread_of(kept_means(matrix[:, 0], codes), tuple(labels[first]), seed=seed, ranked=len(first) <= MOST_RANKED)
 
 
-def spread_of(found: CultureMeans, labels: tuple[object, ...], *, seed: int, ranked: bool) -> CultureSpread | None:
+def spread_of(estimated: CultureMeans, labels: tuple[object, ...], *, seed: int, ranked: bool) -> CultureSpread | None:
     """The spread of means; without intervals of ranks unless ``ranked``."""
-    tested = np.flatnonzero(found.clusters > 1)
+    tested = np.flatnonzero(estimated.clusters > 1)
     if tested.size < 2:
         return None
-    means, residuals = found.means[tested], found.residuals[:, tested]
+    means, residuals = estimated.means[tested], estimated.residuals[:, tested]
     covariance, several = residuals.T @ residuals, tested.size
     distance = float(((means - means.mean()) ** 2).sum())
     noise = float(np.trace(covariance) - covariance.sum() / several)
     least = (ROUNDING * np.abs(means).max()) ** 2
     if noise <= least:
         p = 1.0 if distance <= least else math.nan
-        return _spread(labels, found, tested, p, math.sqrt(distance / (several - 1)), np.zeros((0, 0)))
-    shrunk = _shrunk(covariance.diagonal(), (found.shares[:, tested] ** 2).sum(axis=0), found.clusters[tested])
+        return _spread(labels, estimated, tested, p, math.sqrt(distance / (several - 1)), np.zeros((0, 0)))
+    shrunk = _shrunk(covariance.diagonal(), (estimated.shares[:, tested] ** 2).sum(axis=0), estimated.clusters[tested])
     pairs = shrunk[:, None] + shrunk - 2 * (covariance - np.diag(covariance.diagonal()))
     np.fill_diagonal(pairs, 0.0)
     errors = np.sqrt(np.where(pairs > ROUNDING * pairs.max(), pairs, np.inf))[: several if ranked else 0]
     ratios, largest = _flipped(residuals, noise, errors, seed=seed)
     # F of flips has the same correction as that of the data: what the flips' own means take from their residuals.
-    bar = distance / (noise + distance / float(found.clusters[tested].mean())) * (1 - TIE)
+    bar = distance / (noise + distance / float(estimated.clusters[tested].mean())) * (1 - TIE)
     beyond = (means[:, None] - means)[: len(errors)] / errors / max(float(np.quantile(largest, 0.95)), ROUNDING)
     sd = math.sqrt(max(distance - noise, 0.0) / (several - 1))
     # Residuals are fitted and so too small: of few clusters, hold p at the least chance that their sign flips have.
-    least = 2.0 ** (1 - np.count_nonzero(found.shares[:, tested].any(axis=1)))
+    least = 2.0 ** (1 - np.count_nonzero(estimated.shares[:, tested].any(axis=1)))
     p = max(monte_carlo_p(int((ratios >= bar).sum()), FLIPS), least)
-    return _spread(labels, found, tested, p, sd, beyond if p < LEVEL else np.zeros((0, 0)))
+    return _spread(labels, estimated, tested, p, sd, beyond if p < LEVEL else np.zeros((0, 0)))
 
 
 def _shrunk(variances: FloatArray, worth: FloatArray, clusters: IntArray) -> FloatArray:
@@ -142,18 +142,18 @@ def _flipped(residuals: FloatArray, noise: float, errors: FloatArray, *, seed: i
 
 
 def _spread(
-    labels: tuple[object, ...], found: CultureMeans, tested: IntArray, p: float, sd: float, beyond: FloatArray
+    labels: tuple[object, ...], estimated: CultureMeans, tested: IntArray, p: float, sd: float, beyond: FloatArray
 ) -> CultureSpread:
     """Partial pooling and ranks. ``beyond``: distances of the tested cultures, in units of what tells two apart."""
     several = len(labels)
     low, high = np.ones(several, dtype=np.intp), np.full(several, several, dtype=np.intp)
     low[tested] += np.asarray((beyond < -1).sum(axis=1) if beyond.size else 0)
     high[tested] -= np.asarray((beyond > 1).sum(axis=1) if beyond.size else 0)
-    covariance = found.residuals.T @ found.residuals
-    own = (np.trace(covariance) - covariance.sum() / several) * several / max(several - 1, 1)
-    worth = (found.shares**2).sum(axis=0)
-    noise = max(float(own), 0.0) * worth / worth[found.clusters > 1].sum()
-    centre = found.means.mean()
+    covariance = estimated.residuals.T @ estimated.residuals
+    expected = (np.trace(covariance) - covariance.sum() / several) * several / max(several - 1, 1)
+    worth = (estimated.shares**2).sum(axis=0)
+    noise = max(float(expected), 0.0) * worth / worth[estimated.clusters > 1].sum()
+    centre = estimated.means.mean()
     part = np.divide(sd**2, sd**2 + noise, out=np.ones(several), where=sd**2 + noise > 0)
-    partial = centre + part * (found.means - centre)
-    return CultureSpread(labels, found.means, partial, low, high, p, sd)
+    partial = centre + part * (estimated.means - centre)
+    return CultureSpread(labels, estimated.means, partial, low, high, p, sd)

@@ -112,7 +112,7 @@ def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[st
                 column=column,
                 hint="Every row of an item must carry the same value here.",
             )
-    found = []
+    parts_found = []
     parts = rows.partition_by(*BLOCK, as_dict=True)
     for key in sorted(parts):
         culture, language, variant = key
@@ -121,8 +121,8 @@ def blocks(rows: pl.DataFrame, metrics: Mapping[str, bool], columns: Sequence[st
         labels = part.group_by("item_id").agg(pl.col(kept).first())
         items = labels.join(wide, on="item_id").sort("item_id")
         names = tuple(name for name in metrics if name in wide.columns)
-        found.append(Block(culture, language, variant, items, names))
-    return found
+        parts_found.append(Block(culture, language, variant, items, names))
+    return parts_found
 
 
 # --- estimates ---------------------------------------------------------------------------------------------
@@ -160,14 +160,14 @@ def estimate_table(
             if group in BLOCK:  # constant within a block
                 strata.append((group, getattr(block, group), everything))
                 continue
-            own = block.items[group]
-            named = own.drop_nulls().unique().sort()
-            strata += [(group, str(one), (own == one).fill_null(False).to_numpy()) for one in named]
+            column = block.items[group]
+            named = column.drop_nulls().unique().sort()
+            strata += [(group, str(value), (column == value).fill_null(False).to_numpy()) for value in named]
         for group, stratum, mask in strata:
             labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
-            found = mean_estimates(values[mask], clusters[mask], binary=flags, level=level)
-            for metric, one in zip(block.metrics, found, strict=True):
-                records.append({**labels, "metric": metric, **one._asdict()})
+            measured = mean_estimates(values[mask], clusters[mask], binary=flags, level=level)
+            for metric, estimate in zip(block.metrics, measured, strict=True):
+                records.append({**labels, "metric": metric, **estimate._asdict()})
     keys = (*BLOCK, "group", "stratum", "metric")
     estimates = pl.DataFrame(records, schema={k: v for k, v in ESTIMATE_SCHEMA.items() if k not in OUTCOMES})
     counted = [(pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(outcome) for outcome in OUTCOMES]
@@ -298,24 +298,24 @@ def _pooled_table(
         if len({a.culture for a, _ in members}) < 2 or not names:
             continue
         parts = [_aligned(a, b, names) for a, b in members]
-        left, right, clusters = (np.concatenate(one) for one in zip(*parts, strict=True))
+        left, right, clusters = (np.concatenate(part) for part in zip(*parts, strict=True))
         cultures = np.repeat([a.culture for a, _ in members], [len(part[2]) for part in parts])
         flags = [metrics[name] for name in names]
-        found = pooled_differences(left, right, cultures, clusters, binary=flags, **settings)
+        pooled = pooled_differences(left, right, cultures, clusters, binary=flags, **settings)
         only_a, only_b = (
-            (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
+            (~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in ((left, right), (right, left))
         )
         labels = {"kind": kind, "a": label_a, "b": label_b, "variant": variant}
-        for k, (name, one) in enumerate(zip(names, found, strict=True)):
-            told = {"cultures": one.cultures, "culture_sd": one.sd, "p_varies": one.p_varies, "only_a": only_a[k]}
-            records.append({**labels, "metric": name, **one.comparison._asdict(), **told, "only_b": only_b[k]})
+        for k, (name, of) in enumerate(zip(names, pooled, strict=True)):
+            more = {"cultures": of.cultures, "culture_sd": of.sd, "p_varies": of.p_varies, "only_a": only_a[k]}
+            records.append({**labels, "metric": name, **of.comparison._asdict(), **more, "only_b": only_b[k]})
     table = pl.DataFrame(records, schema=_measured(POOLED_SCHEMA, settings))
     return table.filter(pl.col("cultures") > 1).sort(_places(metrics), "variant", "a", "b")
 
 
 def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, FloatArray, np.ndarray]:
     """Values of both sides and the cluster of every item either side has, in item order; NaN where absent."""
-    one, other = (
+    left_items, other = (
         side.items.select(
             "item_id",
             "cluster",
@@ -323,7 +323,7 @@ def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, Floa
         )
         for side in (a, b)
     )
-    both = one.join(other, on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
+    both = left_items.join(other, on="item_id", how="full", coalesce=True, suffix=" of b").sort("item_id")
     torn = both.filter(pl.col("cluster") != pl.col("cluster of b"))
     if torn.height:
         first = torn.row(0, named=True)
@@ -361,13 +361,13 @@ def _table(
             continue
         left, right, clusters = _aligned(a, b, names)
         flags = [metrics[name] for name in names]
-        found = paired_differences(left, right, clusters, binary=flags, **settings)
+        compared = paired_differences(left, right, clusters, binary=flags, **settings)
         only_a, only_b = (
-            (~np.isnan(one) & np.isnan(other)).sum(axis=0).tolist() for one, other in ((left, right), (right, left))
+            (~np.isnan(side) & np.isnan(other)).sum(axis=0).tolist() for side, other in ((left, right), (right, left))
         )
         records += [
-            {**labels, "metric": name, **one._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
-            for k, (name, one) in enumerate(zip(names, found, strict=True))
+            {**labels, "metric": name, **comparison._asdict(), "only_a": only_a[k], "only_b": only_b[k]}
+            for k, (name, comparison) in enumerate(zip(names, compared, strict=True))
         ]
     table = pl.DataFrame(records, schema=_measured(COMPARISON_SCHEMA, settings))
     return table.sort(_places(metrics), "culture", "language", "variant", "a", "b")

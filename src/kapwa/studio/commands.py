@@ -61,8 +61,8 @@ def prepare() -> None:
             with transaction.atomic():
                 rebuild(project)
         # Only now: who is stopped before begins again at the next start.
-        for one in made - executor.loader.applied_migrations.keys():
-            executor.recorder.record_applied(*one)
+        for migration in made - executor.loader.applied_migrations.keys():
+            executor.recorder.record_applied(*migration)
 
 
 def new_project(
@@ -105,11 +105,11 @@ def checked_name(slug: str) -> str:
 
 def find_project(slug: str) -> Project:
     """Return a project by name; raise UsageError where there is none."""
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
         hint = nearest(slug, Project.objects.values_list("slug", flat=True))
         raise UsageError(f"There is no project {slug!r}.", hint=hint)
-    return found
+    return project
 
 
 def invite_people(project: Project, roles: Iterable[str], count: int, url: str) -> list[Invited]:
@@ -135,8 +135,12 @@ def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
         count = Event.objects.filter(project__in=projects).count()
         withdrawals.keep()
         withdrawn = withdrawals.known()
-        again = [f"{one.slug}: somebody who withdrew is here again" for one in projects if any(undone(one, withdrawn))]
-        return len(projects), count, [*again, *(line for project in projects for line in differences(project))]
+        lines: list[str] = []
+        for project in projects:
+            if any(undone(project, withdrawn)):
+                lines.append(f"{project.slug}: somebody who withdrew is here again")
+            lines += differences(project)
+        return len(projects), count, lines
     except DatabaseError as error:
         message = f"The studio's database is damaged: {str(error).strip().splitlines()[0]}."
         raise UsageError(message, hint=back) from None
@@ -147,9 +151,9 @@ def _refuse_damaged() -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA integrity_check(1)")
-            (found,) = cursor.fetchone()
-        if found != "ok":
-            raise DatabaseError(found)
+            (verdict,) = cursor.fetchone()
+        if verdict != "ok":
+            raise DatabaseError(verdict)
     else:
         for table in apps.get_models(include_auto_created=True):
             deque(table._default_manager.values_list().iterator(), maxlen=0)

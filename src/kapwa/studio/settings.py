@@ -48,64 +48,17 @@ def settings_of(
     address = urlsplit(url)
     secure = address.scheme == "https"
     names = {"localhost", "127.0.0.1", "[::1]", *hosts, *([address.hostname] if address.hostname else [])}
-    return {
+    return _SAME_EVERYWHERE | {
         "KAPWA_HOME": home,
         "SECRET_KEY": secret_of(home),
         "ALLOWED_HOSTS": sorted(names),
         "CSRF_TRUSTED_ORIGINS": [f"{address.scheme}://{address.netloc}"] if address.netloc else [],
         "DATABASES": {"default": _postgresql(database) if database else _sqlite(home / DATABASE_NAME)},
-        "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
-        "INSTALLED_APPS": [f"django.contrib.{name}" for name in ("contenttypes", "auth", "sessions", "staticfiles")]
-        + ["kapwa.studio"],
-        "MIDDLEWARE": [
-            "kapwa.studio.core.security.OneWriter",
-            "django.middleware.security.SecurityMiddleware",
-            "csp.middleware.CSPMiddleware",
-            "whitenoise.middleware.WhiteNoiseMiddleware",
-            "django.contrib.sessions.middleware.SessionMiddleware",
-            "kapwa.studio.core.interface.InterfaceMiddleware",
-            "django.middleware.common.CommonMiddleware",
-            "django.middleware.csrf.CsrfViewMiddleware",
-            "django.contrib.auth.middleware.AuthenticationMiddleware",
-            "kapwa.studio.core.intake.PresenceCookie",
-            "django.middleware.clickjacking.XFrameOptionsMiddleware",
-        ],
-        "ROOT_URLCONF": "kapwa.studio.urls",
-        "TEMPLATES": [
-            {
-                "BACKEND": "django.template.backends.django.DjangoTemplates",
-                "DIRS": [HERE / "templates"],
-                "OPTIONS": {
-                    "context_processors": ["django.template.context_processors.request"],
-                    "builtins": [
-                        "kapwa.studio.templatetags.studio",
-                        "django.templatetags.i18n",
-                        "django.templatetags.static",
-                    ],
-                },
-            }
-        ],
-        "AUTH_USER_MODEL": "studio.Person",
-        "AUTHENTICATION_BACKENDS": ["django.contrib.auth.backends.ModelBackend"],
-        "LOGIN_URL": "enter",
-        "TIME_ZONE": "UTC",
-        "LANGUAGE_CODE": "en",
-        "LANGUAGE_COOKIE_AGE": 365 * 24 * 3600,
         "LANGUAGE_COOKIE_SECURE": secure,
-        "STATIC_URL": "/static/",
-        "WHITENOISE_USE_FINDERS": True,
-        "WHITENOISE_MAX_AGE": 3600,
-        "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
-        "DATA_UPLOAD_MAX_NUMBER_FIELDS": 3000,  # a page of answers to merge has a field for each
-        "SESSION_COOKIE_AGE": 30 * 24 * 3600,
         "SESSION_COOKIE_SECURE": secure,
         "CSRF_COOKIE_SECURE": secure,
-        "CSRF_COOKIE_HTTPONLY": True,
-        "CSRF_FAILURE_VIEW": "kapwa.studio.core.security.csrf_failure",
         "SECURE_HSTS_SECONDS": 31_536_000 if secure else 0,
         "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if secure else None,
-        "CONTENT_SECURITY_POLICY": {"DIRECTIVES": POLICY},
-        "LOGGING_CONFIG": None,
     }
 
 
@@ -120,6 +73,57 @@ POLICY = {
     **{name: ["'none'"] for name in ("default-src", "base-uri", "frame-ancestors")},
     **{name: ["'self'"] for name in _SELF},
     "img-src": ["'self'", "data:"],
+}
+
+
+# What is the same for every studio.
+_SAME_EVERYWHERE: dict[str, Any] = {
+    "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
+    "INSTALLED_APPS": [f"django.contrib.{name}" for name in ("contenttypes", "auth", "sessions", "staticfiles")]
+    + ["kapwa.studio"],
+    "MIDDLEWARE": [
+        "kapwa.studio.core.security.OneWriter",
+        "django.middleware.security.SecurityMiddleware",
+        "csp.middleware.CSPMiddleware",
+        "whitenoise.middleware.WhiteNoiseMiddleware",
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "kapwa.studio.core.interface.InterfaceMiddleware",
+        "django.middleware.common.CommonMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "kapwa.studio.core.intake.PresenceCookie",
+        "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    ],
+    "ROOT_URLCONF": "kapwa.studio.urls",
+    "TEMPLATES": [
+        {
+            "BACKEND": "django.template.backends.django.DjangoTemplates",
+            "DIRS": [HERE / "templates"],
+            "OPTIONS": {
+                "context_processors": ["django.template.context_processors.request"],
+                "builtins": [
+                    "kapwa.studio.templatetags.studio",
+                    "django.templatetags.i18n",
+                    "django.templatetags.static",
+                ],
+            },
+        }
+    ],
+    "AUTH_USER_MODEL": "studio.Person",
+    "LOGIN_URL": "enter",
+    "TIME_ZONE": "UTC",
+    "LANGUAGE_CODE": "en",
+    "LANGUAGE_COOKIE_AGE": 365 * 24 * 3600,
+    "STATIC_URL": "/static/",
+    "WHITENOISE_USE_FINDERS": True,
+    "WHITENOISE_MAX_AGE": 3600,
+    "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
+    "DATA_UPLOAD_MAX_NUMBER_FIELDS": 3000,  # a page of answers to merge has a field for each
+    "SESSION_COOKIE_AGE": 30 * 24 * 3600,
+    "CSRF_COOKIE_HTTPONLY": True,
+    "CSRF_FAILURE_VIEW": "kapwa.studio.core.security.csrf_failure",
+    "CONTENT_SECURITY_POLICY": {"DIRECTIVES": POLICY},
+    "LOGGING_CONFIG": None,
 }
 
 

@@ -14,7 +14,7 @@ for _part in ("core", "situations", "questions", "prompts", "ratings"):
     for _module in iter_modules(getattr(_views, "__path__", ())):  # each puts its pages into the table
         import_module(f"{_views.__name__}.{_module.name}")
 
-urlpatterns = [path(one.path, one.view, name=one.name) for one in PAGES.values()]
+urlpatterns = [path(entry.path, entry.view, name=entry.name) for entry in PAGES.values()]
 handler400 = "kapwa.studio.core.security.refused"
 handler404 = "kapwa.studio.core.security.not_found"
 handler500 = "kapwa.studio.core.security.failed"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
 from kapwa.errors import UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.records import Answer, Capability, Floor, Item, Request
-from kapwa.suites.settings import Setting
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,8 +74,44 @@ def metrics_of(task: str) -> dict[str, MetricInfo]:
     from pydantic import TypeAdapter  # not needed to name suites, which must be quick
 
     rows = [row for row in table_rows(Path(__file__).with_name("metrics.csv")) if row.pop("task") == task]
-    given = [{name: cell for name, cell in row.items() if cell} for row in rows]
-    return {info.name: info for info in TypeAdapter(list[MetricInfo]).validate_python(given)}
+    filled = [{name: cell for name, cell in row.items() if cell} for row in rows]
+    return {info.name: info for info in TypeAdapter(list[MetricInfo]).validate_python(filled)}
+
+
+def floor_words(suite: str) -> dict[str, tuple[str, str]]:
+    """Return what floors of one of Kapwa's suites are called, by name, from ``floors.csv``; see :class:`Suite`."""
+    rows = [row for row in table_rows(Path(__file__).with_name("floors.csv")) if row["suite"] == suite]
+    return {row["name"]: (row["sentence"], row["picture"]) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option of a task: a keyword of :func:`kapwa.load_task`, and of the command line where it has a ``metavar``.
+
+    ``kind``: "names" is a list parted by commas, or a file of them. ``panel``: under which heading help shows it.
+    ``spelled``: its spellings on the command line, where they are not its name. ``asks``: it bears on what is asked,
+    so that ``kapwa score`` has no use for it.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    kind: Literal["text", "number", "names"] = "text"
+    panel: str | None = None
+    spelled: str = ""
+    asks: bool = False
+
+
+def settings_of(suite: str) -> dict[str, list[Setting]]:
+    """Return what may be set for each task of one of Kapwa's suites, from ``options.csv``."""
+    settings: defaultdict[str, list[Setting]] = defaultdict(list)
+    for cells in table_rows(Path(__file__).with_name("options.csv")):
+        tasks = cells.pop("tasks").split()
+        fields: dict[str, Any] = {**cells, "panel": cells["panel"] or None, "asks": bool(cells["asks"])}
+        for task in tasks:
+            if task.startswith(f"{suite}/"):
+                settings[task.partition("/")[2]].append(Setting(**fields))
+    return settings
 
 
 class Task(Protocol):
@@ -231,20 +267,19 @@ class Suite:
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
 
 
-def call(target: str, *given: Any) -> Any:
+def call(target: str, *arguments: Any) -> Any:
     """Import "module:name" and call it: a suite names its readers without importing them."""
-    return EntryPoint("call", target, "kapwa").load()(*given)
+    return EntryPoint("call", target, "kapwa").load()(*arguments)
 
 
 def given_options(task: str, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Return the options that were set (None leaves one at its default); raise UsageError for one that is not known."""
-    for name, value in options.items():
-        if value is not None and name not in known:
-            raise UsageError(
-                f"{task} has no option {name!r}.",
-                hint=nearest(name, known) if known else f"Leave it out: {task} takes none.",
-            )
-    return {name: value for name, value in options.items() if value is not None}
+    values = {name: value for name, value in options.items() if value is not None}
+    for name in values:
+        if name not in known:
+            hint = nearest(name, known) if known else f"Leave it out: {task} takes none."
+            raise UsageError(f"{task} has no option {name!r}.", hint=hint)
+    return values
 
 
 def rating_suite(form: str) -> Suite:

@@ -12,11 +12,12 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from kapwa.errors import UsageError, check_whole
 from kapwa.records import Item, Message, Request
-from kapwa.suites.asking import AskItems, Step
+from kapwa.suites.asking import AskItems, Step, SteppedTask
 from kapwa.suites.base import Suite
 
 
@@ -47,12 +48,12 @@ class Frame(Step):
     pool: Mapping[Any, Mapping[str, Sequence[Item]]] = field(default_factory=dict, repr=False)
     answers: Callable[[Item], Sequence[str]] | None = None
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """What stands before the questions."""
+    def around(self, task: SteppedTask) -> SteppedTask:
+        """Return ``task`` with messages before each of its questions."""
         system = {"system": self.system} if self.system else {}
         shots = {"shots": self.shots, "shots_seed": self.seed} if self.shots else {}
-        return {**system, **shots}
+        options = {**task.options, **system, **shots}
+        return replace(task, options=options, requests=partial(self.requests, task.requests))
 
     def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
         """Yield the task's requests with the same messages before each; several of one item have each its own."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -14,6 +15,8 @@ from kapwa.errors import UsageError, nearest
 from kapwa.records import SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
 from kapwa.suites.base import Selection
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 ITEM_COLUMNS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 _NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
 SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
@@ -56,20 +59,14 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
         chosen = [item for item in chosen if getattr(item, column) in wanted]
     if selection.limit is None:
         return chosen
-    places: Sequence[int] = range(len(chosen))
+    places = list(range(len(chosen)))
     if selection.draw_seed is not None:
-        lots = [
-            (lot(selection.draw_seed, one.cluster), lot(selection.draw_seed, one.cluster, one.id)) for one in chosen
-        ]
-        places = sorted(places, key=lots.__getitem__)
-    seen: defaultdict[tuple[str, str], int] = defaultdict(int)
-    kept = []
-    for place in places:
-        item = chosen[place]
-        seen[item.culture, item.variant] += 1
-        if seen[item.culture, item.variant] <= selection.limit:
-            kept.append(place)
-    return [chosen[place] for place in sorted(kept)]
+        drawn = partial(lot, selection.draw_seed)
+        lots = [(drawn(item.cluster), drawn(item.cluster, item.id)) for item in chosen]
+        places.sort(key=lots.__getitem__)
+    groups = grouped(places, lambda place: (chosen[place].culture, chosen[place].variant))
+    kept = {place for group in groups.values() for place in group[: selection.limit]}
+    return [item for place, item in enumerate(chosen) if place in kept]
 
 
 def lot(seed: int, *names: str) -> bytes:
@@ -100,7 +97,7 @@ def wanted_values(column: str, values: Sequence[str], present: Collection[str]) 
             name = left[0].removeprefix("!")
             raise UsageError(f"No item has {column} = {name!r}.", hint=nearest(name, present))
         left = left[n:]
-    kept = [one for one in (spelled.values() if unwanted and not wanted else wanted) if one not in unwanted]
+    kept = [value for value in (spelled.values() if unwanted and not wanted else wanted) if value not in unwanted]
     if unwanted and not kept:
         raise UsageError(f"Nothing is left: every {column} there is was left out with '!'.")
     return kept
@@ -151,11 +148,17 @@ def greedy_requests(items: Sequence[Item], max_new_tokens: int) -> Iterator[Requ
         yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
 
+def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
+    """Return the values of each key, in their order; keys in the order they first come."""
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
+    for value in values:
+        groups[key(value)].append(value)
+    return groups
+
+
 def by_culture(items: Sequence[Item]) -> dict[str, list[Item]]:
     """Return all items under "", and where they are of several cultures, each culture's own under its name."""
-    parts: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        parts[item.culture].append(item)
+    parts = grouped(items, lambda item: item.culture)
     return {"": list(items), **(parts if len(parts) > 1 else {})} if items else {}
 
 
@@ -181,9 +184,6 @@ def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 def worst_first(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """The case table of the row with the smallest margin (the first such) of each item and variant, sorted by it."""
-    worst: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        key = (row["item_id"], row["variant"])
-        if key not in worst or row["margin"] < worst[key]["margin"]:
-            worst[key] = row
-    return case_frame(sorted(worst.values(), key=lambda row: row["margin"]))
+    groups = grouped(rows, lambda row: (row["item_id"], row["variant"]))
+    worst = [min(group, key=lambda row: row["margin"]) for group in groups.values()]
+    return case_frame(sorted(worst, key=lambda row: row["margin"]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +11,7 @@ from kapwa import registry
 from kapwa.errors import UsageError, nearest
 from kapwa.files import digest
 from kapwa.metrics.base import Metric, load_metric
-from kapwa.records import Item, Outcome
+from kapwa.records import Item
 from kapwa.suites.base import MetricInfo
 from kapwa.suites.items import score_row
 
@@ -53,26 +52,18 @@ class SimilarityOptions:
         wanted = list(self.default_metrics if self.metrics is None else self.metrics)
         if self.always and self.always not in (self.metrics or ()):
             wanted.insert(0, self.always)
-        if self.bertscore_model or self.bertscore_layer is not None:
-            wanted.append("bertscore")
-        if self.bleurt_model:
-            wanted.append("bleurt")
-        if self.sentence_model:
-            wanted.append("sentence")
+        models = {"bertscore": self.bertscore_model, "bleurt": self.bleurt_model, "sentence": self.sentence_model}
+        named = [name for name, model in models.items() if model]
+        wanted += named if self.bertscore_layer is None else ["bertscore", *named]
         # A tuple, so that the options hash and compare by value, and one order, so that they repeat.
         object.__setattr__(self, "metrics", tuple(dict.fromkeys(wanted)))
 
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of all options."""
-        return tuple(field.name for field in dataclasses.fields(cls))
-
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain JSON values; they rebuild equal options."""
-        return {**{name: getattr(self, name) for name in self.names()}, "metrics": list(self.metrics or ())}
+        return {**asdict(self), "metrics": list(self.metrics or ())}
 
-    def _given(self) -> dict[str, dict[str, Any]]:
-        """Return what is given to each metric that has a model."""
+    def _model_settings(self) -> dict[str, dict[str, Any]]:
+        """Return what is set for each metric that has a model."""
         return {
             "bertscore": {"model_name": self.bertscore_model, "layer": self.bertscore_layer, "device": self.device},
             "bleurt": {"model_name": self.bleurt_model, "device": self.device},
@@ -81,9 +72,9 @@ class SimilarityOptions:
 
     def similarities(self) -> list[Metric]:
         """Return the similarity metrics wanted, in order; weights are loaded at first use."""
-        given = self._given()
+        models = self._model_settings()
         return [
-            _metric(name, **{key: value for key, value in given.get(name, {}).items() if value is not None})
+            _metric(name, **{key: value for key, value in models.get(name, {}).items() if value is not None})
             for name in self.metrics or ()
         ]
 
@@ -92,8 +83,8 @@ class SimilarityOptions:
 
         It stands in a run's signature: the same folder may hold other weights tomorrow.
         """
-        known = self._given()
-        signed = [metric.signature for metric in self.similarities() if metric.name in known]
+        models = self._model_settings()
+        signed = [metric.signature for metric in self.similarities() if metric.name in models]
         return {"encoders": digest({"signatures": "\n".join(signed).encode()})[:6]} if signed else {}
 
     def computed(self) -> dict[str, Metric]:
@@ -129,11 +120,8 @@ def nearest_references(metric: Metric, cases: Sequence[tuple[str, Sequence[str]]
     distinct = dict.fromkeys((text, reference) for text, references in cases for reference in references)
     values = metric.score_pairs([text for text, _ in distinct], [reference for _, reference in distinct])
     similarity = dict(zip(distinct, values.tolist(), strict=True))
-    found = []
-    for text, references in cases:
-        each = [similarity[text, reference] for reference in references]
-        found.append(Nearest(max(each), each.index(max(each))))
-    return found
+    each = ([similarity[text, reference] for reference in references] for text, references in cases)
+    return [Nearest(max(values), values.index(max(values))) for values in each]
 
 
 class Compared(NamedTuple):
@@ -154,11 +142,11 @@ def similarity_infos(options: SimilarityOptions) -> Iterator[MetricInfo]:
 
 def similarity_rows(options: SimilarityOptions, answers: Sequence[Compared]) -> Iterator[dict[str, Any]]:
     """Yield a score row for every answer and metric: its similarity to the nearest reference of its item."""
-    there = [one for one in answers if one.text is not None and one.references]
+    cases = [(answer.text, answer.references) for answer in answers if answer.text is not None and answer.references]
     for metric in options.similarities():
-        found = iter(nearest_references(metric, [(one.text or "", one.references) for one in there]))
-        for one in answers:
-            known = one.text is not None and bool(one.references)
-            value = next(found).value if known else None
-            outcome: Outcome = "scored" if known else "failed" if one.text is None else "unparsed"
-            yield score_row(one.item, metric.name, value, outcome, one.sample)
+        nearest_of = iter(nearest_references(metric, cases))
+        for item, sample, text, references in answers:
+            if text is None or not references:
+                yield score_row(item, metric.name, None, "failed" if text is None else "unparsed", sample)
+            else:
+                yield score_row(item, metric.name, next(nearest_of).value, "scored", sample)

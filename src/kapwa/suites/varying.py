@@ -11,8 +11,9 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -20,7 +21,7 @@ from kapwa.datasets.rows import CellProblem, Filled, Row, read_rows
 from kapwa.datasets.tables import read_records
 from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
-from kapwa.suites.asking import AskItems, FindFloors, JudgeAnswers, Step, TabulateItems
+from kapwa.suites.asking import AskItems, FindFloors, JudgeAnswers, Step, SteppedTask, TabulateItems
 from kapwa.suites.base import Judged, Task
 
 SLOT = "{prompt}"
@@ -46,9 +47,9 @@ class WordingRow(Row):
 
 def read_wordings(path: str | Path) -> dict[str, str]:
     """Read a table (CSV, TSV, JSON lines, XLSX, YAML) of wordings, columns ``id`` and ``text``; raise DataError."""
-    found = read_rows(read_records(Path(path)), WordingRow, what="wordings")
-    raise_first(found.problems)
-    return {row.id: row.text for row in found.rows}
+    wordings = read_rows(read_records(Path(path)), WordingRow, what="wordings")
+    raise_first(wordings.problems)
+    return {row.id: row.text for row in wordings.rows}
 
 
 def sampling(
@@ -97,15 +98,13 @@ class Samples(Step):
     temperature: float
     seed: int
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """How answers are drawn."""
-        return asdict(self)
-
-    @property
-    def needs(self) -> frozenset[Capability]:
-        """Several samples of one prompt."""
-        return frozenset({"n_samples"} if self.samples > 1 else ())
+    def around(self, task: SteppedTask) -> SteppedTask:
+        """Return ``task`` with several answers asked of each prompt."""
+        several: frozenset[Capability] = frozenset({"n_samples"} if self.samples > 1 else ())
+        options = {**task.options, **asdict(self)}
+        return replace(
+            task, needs=task.needs | several, options=options, requests=partial(self.requests, task.requests)
+        )
 
     def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
         """Yield each request for a text as often as answers are drawn."""
@@ -118,26 +117,6 @@ class Samples(Step):
                 yield replace(request, params=params, sample=sample)
 
 
-@dataclass(frozen=True)
-class _Answers(Collection[Answer]):
-    """The answers in one wording, as if the task had been asked in its own."""
-
-    every: Collection[Answer]
-    wording: str
-
-    def __iter__(self) -> Iterator[Answer]:
-        for request, response in self.every:
-            base, wording = _parts(request.variant)
-            if wording == self.wording:
-                yield Answer(replace(request, variant=base), response)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __contains__(self, answer: object) -> bool:
-        return any(each == answer for each in self)
-
-
 @dataclass(frozen=True, slots=True)
 class Wordings(Step):
     """Every question in the task's own wording, then in others: ``texts`` by id, each with a place for the prompt."""
@@ -148,17 +127,22 @@ class Wordings(Step):
     texts: Mapping[str, str]
 
     @property
-    def options(self) -> Mapping[str, Any]:
-        """The wordings beside the task's own."""
-        return {"wordings": json.dumps(self.texts, ensure_ascii=False)}
-
-    @property
     def _texts(self) -> Mapping[str, str]:
         return {"": SLOT, **self.texts}
 
-    def items(self, items: Sequence[Item]) -> list[Item]:
-        """Return the items of each wording, the task's own first."""
-        return [replace(item, variant=_named(item.variant, name)) for name in self._texts for item in items]
+    def around(self, task: SteppedTask) -> SteppedTask:
+        """Return ``task`` asked in every wording, its own first."""
+        return replace(
+            task,
+            selected=[
+                replace(item, variant=_named(item.variant, name)) for name in self._texts for item in task.selected
+            ],
+            options={**task.options, "wordings": json.dumps(self.texts, ensure_ascii=False)},
+            requests=partial(self.requests, task.requests),
+            score=partial(self.score, task.score),
+            floors=partial(self.floors, task.floors),
+            item_table=partial(self.item_table, task.item_table),
+        )
 
     def requests(self, ask: AskItems, items: Sequence[Item]) -> Iterator[Request]:
         """Yield the task's requests in the wording of each item."""
@@ -175,7 +159,7 @@ class Wordings(Step):
     def score(self, judge: JudgeAnswers, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         """Judge wording by wording, each as the task judges its own."""
         asked = {name: _plain_items(items, name) for name in self._texts}
-        judged = [(name, judge(plain, _Answers(answers, name))) for name, plain in asked.items() if plain]
+        judged = [(name, judge(plain, _plain_answers(answers, name))) for name, plain in asked.items() if plain]
         tables: dict[str, list[pl.DataFrame]] = {}
         for name, part in judged:
             for key, table in part.tables.items():
@@ -211,6 +195,14 @@ def _plain_items(items: Sequence[Item], wording: str) -> list[Item]:
     """Return the items of one wording, as the task knows them."""
     parts = [(item, *_parts(item.variant)) for item in items]
     return [replace(item, variant=base) for item, base, name in parts if name == wording]
+
+
+def _plain_answers(answers: Collection[Answer], wording: str) -> list[Answer]:
+    """Return the answers in one wording, as if the task had been asked in its own."""
+    parts = ((request, response, *_parts(request.variant)) for request, response in answers)
+    return [
+        Answer(replace(request, variant=base), response) for request, response, base, name in parts if name == wording
+    ]
 
 
 def _named(variant: str, wording: str) -> str:

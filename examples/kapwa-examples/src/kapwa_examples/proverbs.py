@@ -1,6 +1,6 @@
 """A suite by code: does the model know how a saying ends? One package, one entry point, nothing changed in Kapwa.
 
-``open_task`` returns a task: its items, what to ask of them, and how to judge the answers. Floors, intervals,
+``open_task`` returns a task: its items, and plain functions that ask, judge and tabulate them. Floors, intervals,
 signatures, resuming and the report are Kapwa's.
 """
 
@@ -36,33 +36,28 @@ KNOWS = MetricInfo(
 )
 
 
-class Complete(SteppedTask):
-    """Ask for the last word of a saying; right if it is among the reply's words."""
+def requests(items: Sequence[Item]) -> Iterator[Request]:
+    """Ask for the last word of each saying."""
+    for item in items:
+        prompt = f"Which word ends this saying? {item.fields['prompt']} …"
+        yield Request(item.id, item.variant, "generate", (Message("user", prompt),), params=Params(max_new_tokens=16))
 
-    name, suite = "proverbs/complete", "proverbs"
-    kinds = frozenset({"generate"})
-    plain_options: Mapping[str, Any] = {}
-    headline, groups, metrics = ("ends_right",), ("topic",), {"ends_right": KNOWS}
 
-    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        for item in items:
-            prompt = f"Which word ends this saying? {item.fields['prompt']} …"
-            yield Request(
-                item.id, item.variant, "generate", (Message("user", prompt),), params=Params(max_new_tokens=16)
-            )
+def score(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    """A reply is right if the last word is among its words."""
+    return Judged(score_frame(_row(item, sample, response) for item, sample, response in pair_answers(items, answers)))
 
-    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        return Judged(
-            score_frame(_row(item, sample, response) for item, sample, response in pair_answers(items, answers))
-        )
 
-    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
-        ends = [item.fields["best"] for item in items]
-        commonest = max(ends.count(end) for end in ends) / len(ends)
-        return [Floor("ends_right", "plain", "one word", commonest, note="the same word for every saying")]
+def floors(items: Sequence[Item]) -> list[Floor]:
+    """What the same word for every saying scores."""
+    ends = [item.fields["best"] for item in items]
+    commonest = max(ends.count(end) for end in ends) / len(ends)
+    return [Floor("ends_right", "plain", "one word", commonest, note="the same word for every saying")]
 
-    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
-        return pl.DataFrame([item_columns(item) | dict(item.fields) for item in items])
+
+def item_table(items: Sequence[Item]) -> pl.DataFrame:
+    """The sayings, for readers of a report."""
+    return pl.DataFrame([item_columns(item) | dict(item.fields) for item in items])
 
 
 def sayings() -> list[Item]:
@@ -93,7 +88,21 @@ def _row(item: Item, sample: int, response: Any) -> dict[str, Any]:
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:  # noqa: ARG001
     """Return the task ``proverbs/complete``; its sayings are in this module, so there are no data to read."""
     source = DataSource("made-up sayings", None, digest({"sayings": repr(SAYINGS).encode()}), illustrative=True)
-    return Complete(source, selection, tuple(select(sayings(), selection, known=("plain",), default=("plain",))))
+    return SteppedTask(
+        name="proverbs/complete",
+        data=source,
+        selection=selection,
+        selected=select(sayings(), selection, known=("plain",), default=("plain",)),
+        needs=frozenset({"generate"}),
+        headline=("ends_right",),
+        groups=("topic",),
+        metrics={"ends_right": KNOWS},
+        options={},
+        requests=requests,
+        score=score,
+        floors=floors,
+        item_table=item_table,
+    )
 
 
 suite = Suite(

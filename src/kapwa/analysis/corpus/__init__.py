@@ -43,7 +43,8 @@ _ROW_GROUP = 1_000  # rows that are read together: about a concept
 _PLACE = (*CorpusName._fields, *ConceptKey._fields)
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Say a number of things: "1 text", "1,234 texts"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
@@ -102,22 +103,22 @@ class Corpus:
     def __init__(self, name: CorpusName, index: Index, label: str) -> None:
         self._index = index  # its folder goes with the last corpus
         self.concepts: Mapping[ConceptKey, Concept] = index.concepts[name]
-        found = list(self.concepts.values())
+        concepts = list(self.concepts.values())
         self.label, self.task, self.model, self.temperature = label, name.task, name.model, name.temperature
         self.attribute, self.variant, self.language = name.attribute, name.variant, name.language or "en"
-        used = sorted({source for concept in found for source in concept.sources})
+        used = sorted({source for concept in concepts for source in concept.sources})
         paths = [index.sources[number].path for number in used] or [source.path for source in index.sources]
         try:
             self.source = paths[0] if len(paths) == 1 else Path(os.path.commonpath(paths))
         except ValueError:  # some are relative, or on another drive
             self.source = paths[0].parent
-        self.identities = tuple(sorted({who for concept in found for who in concept.identities}))
-        self.digest = _digest(int(concept.digest, 16) for concept in found)
+        self.identities = tuple(sorted({who for concept in concepts for who in concept.identities}))
+        self.digest = _digest(int(concept.digest, 16) for concept in concepts)
         self.n_texts, self.failed, self.empty = (
-            sum(getattr(concept, count) for concept in found) for count in ("texts", "failed", "empty")
+            sum(getattr(concept, name) for concept in concepts) for name in ("texts", "failed", "empty")
         )
-        self.samples = max(concept.samples for concept in found)
-        self.short = len(found) * len(self.identities) * self.samples - self.n_texts
+        self.samples = max(concept.samples for concept in concepts)
+        self.short = len(concepts) * len(self.identities) * self.samples - self.n_texts
         self.absent: Mapping[ConceptKey, tuple[str, ...]] = {
             key: tuple(sorted(set(self.identities).difference(concept.identities)))
             for key, concept in self.concepts.items()
@@ -147,31 +148,29 @@ class Corpus:
 
     def notes(self) -> list[str]:
         """Say in sentences what is wanting, and which identities may be one, spelled in two ways."""
-        found = []
+        notes = []
         if self.failed:
-            found.append(f"{_count(self.failed, 'answer')} failed: there is no text.")
+            notes.append(f"{count(self.failed, 'answer')} failed: there is no text.")
         if self.empty:
-            found.append(f"{_count(self.empty, 'text')} without a character.")
+            notes.append(f"{count(self.empty, 'text')} without a character.")
         if self.absent:
             key, who = next(iter(self.absent.items()))
             shown = ", ".join(who[:3]) + (", …" if len(who) > 3 else "")
-            found.append(
-                f"{len(self.absent):,} of {_count(len(self.concepts), 'concept')} without some identities: "
-                f"{key.topic}/{key.concept} has no text of {shown}."
-            )
+            lacking = f"{len(self.absent):,} of {count(len(self.concepts), 'concept')} lacking identities"
+            notes.append(f"{lacking}: {key.topic}/{key.concept} has no text of {shown}.")
         if self.short:
             every = f"every identity to have {self.samples} of every concept"
-            found.append(f"{_count(self.short, 'text')} missing for {every}.")
+            notes.append(f"{count(self.short, 'text')} wanting for {every}.")
         kinds: dict[str, list[str]] = {}
         for name in self.identities:
             kinds.setdefault(" ".join(unicodedata.normalize("NFC", name.casefold()).split()), []).append(name)
-        found += [
+        notes += [
             f"{' and '.join(map(repr, same))} are read as {len(same)} identities. If they are the same one, spell it "
             "in one way in the answers and analyze again."
             for same in kinds.values()
             if len(same) > 1
         ]
-        return found
+        return notes
 
 
 def open_corpora(
@@ -252,22 +251,21 @@ class Index:
         self.sources = sources
         self.concepts: dict[CorpusName, dict[ConceptKey, Concept]] = {}
         self.tasks: dict[str, None] = {}
-        self._found: list[tuple[ConceptKey, Concept]] = []
+        self._by_number: list[tuple[ConceptKey, Concept]] = []
         try:
             self._folder = _temporary_folder(self)
             self._gather(task)
             # Concepts are sorted in groups of about so many characters.
-            ends = accumulate(concept.characters for _, concept in self._found)
+            ends = accumulate(concept.characters for _, concept in self._by_number)
             places = groupby(enumerate(ends), key=lambda end: end[1] // _HELD)
             for place, numbers in places:
                 self._sort([number for number, _ in numbers], self._folder / f"sorted-{place}.parquet")
             for path in self._folder.glob("part-*.parquet"):
                 path.unlink()
         except OSError as error:
-            raise RunError(
-                f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}.",
-                hint="They need as much free space as their files take; name another folder in the variable TMPDIR.",
-            ) from error
+            message = f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}."
+            hint = "They need as much free space as their files take; name another folder in the variable TMPDIR."
+            raise RunError(message, hint=hint) from error
 
     def _gather(self, task: str | None) -> None:
         """Read all sources and write their answers as they come, each with the number of its concept."""
@@ -297,8 +295,8 @@ class Index:
             key = ConceptKey(*place[-2:])
             corpus = self.concepts.setdefault(CorpusName(*place[:-2]), {})
             if key not in corpus:
-                corpus[key] = Concept(len(self._found))
-                self._found.append((key, corpus[key]))
+                corpus[key] = Concept(len(self._by_number))
+                self._by_number.append((key, corpus[key]))
             corpus[key].characters += characters
             numbers.append(corpus[key].number)
         places = places.with_columns(number=pl.Series(numbers, dtype=pl.Int32))
@@ -313,12 +311,12 @@ class Index:
             earlier = pl.col("sample").is_null().cum_sum().over("number", "identity", order_by=["source", "row"]) - 1
             table = table.with_columns(pl.coalesce("sample", earlier))
         for number, failed in table.filter(pl.col("text").is_null())["number"].value_counts().iter_rows():
-            self._found[number][1].failed = failed
+            self._by_number[number][1].failed = failed
         table = table.drop_nulls("text").sort("number", "identity", "sample", "source", "row")
         self._check_once(table)
-        keys = pl.Series(["\0".join(key) for key, _ in self._found]).gather(table["number"])
-        said = table.select(pl.concat_str(keys, "identity", "sample", "text", separator="\0").cast(pl.Binary))
-        digests = pl.Series([hashlib.blake2b(one, digest_size=16).digest() for one in said.to_series()])
+        keys = pl.Series(["\0".join(key) for key, _ in self._by_number]).gather(table["number"])
+        hashed = table.select(pl.concat_str(keys, "identity", "sample", "text", separator="\0").cast(pl.Binary))
+        digests = pl.Series([hashlib.blake2b(text, digest_size=16).digest() for text in hashed.to_series()])
         facts = table.group_by("number", maintain_order=True).agg(
             pl.col("identity").unique(maintain_order=True),
             texts=pl.len(),
@@ -332,11 +330,11 @@ class Index:
         facts = facts.with_columns(orders["order"])
         first = 0
         for number, identities, texts, samples, empty, sources, order in facts.iter_rows():
-            concept = self._found[number][1]
+            concept = self._by_number[number][1]
             concept.identities, concept.sources = tuple(map(sys.intern, identities)), tuple(sources)
             concept.order = tuple(order)
             concept.texts, concept.samples, concept.empty = texts, samples, empty
-            concept.digest = _digest(int.from_bytes(one, "big") for one in digests[first : first + texts])
+            concept.digest = _digest(int.from_bytes(digest, "big") for digest in digests[first : first + texts])
             concept.stored = (path, first)
             first += texts
         columns = ("identity", "sample", "text")
@@ -350,16 +348,13 @@ class Index:
             return
         number, identity, sample, row, _, source = table.row(places[0])
         *_, before, _, other = table.row(places[0] - 1)
-        key = self._found[number][0]
+        key = self._by_number[number][0]
         elsewhere = "" if other == source else f" of {self.sources[other].path}"
-        raise DataError(
-            f"answers {key.topic}/{key.concept}/{identity}, sample {sample}, again; "
-            f"row {before}{elsewhere} did so first.",
-            path=self.sources[source].path,
-            row=row,
-            hint="Keep one of them, number repeated answers in a column 'sample' (0, 1, ...), or tell models apart in "
-            "a column 'model', 'temperature' or 'run'.",
-        )
+        text = f"{key.topic}/{key.concept}/{identity}, sample {sample}"
+        message = f"answers {text}, again; row {before}{elsewhere} did so first."
+        hint = "Keep one of them, number repeated answers in a column 'sample' (0, 1, ...), or tell models apart in "
+        hint += "a column 'model', 'temperature' or 'run'."
+        raise DataError(message, path=self.sources[source].path, row=row, hint=hint)
 
 
 def _digest(hashes: Iterable[int]) -> str:

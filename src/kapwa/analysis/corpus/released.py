@@ -53,12 +53,9 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
             continue
         first = max(places.values()) + 1
         if len(cells) <= first:
-            raise DataError(
-                f"has {len(cells)} columns; the released layout has {first} before the first answer.",
-                path=path,
-                row=number,
-                hint="Was the line cut off, or does an answer contain line breaks?",
-            )
+            message = f"has {len(cells)} columns; the released layout has {first} before the first answer."
+            hint = "Was the line cut off, or does an answer contain line breaks?"
+            raise DataError(message, path=path, row=number, hint=hint)
         words = {name: cells[at].strip() for name, at in places.items()}
         for column in ("topic", "concept", "identity"):
             if not words[column]:
@@ -66,10 +63,8 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
         if max(map(len, cells)) > MAX_CELL:
             raise DataError(f"has a cell of over {MAX_CELL} characters.", path=path, row=number)
         place = (*_name(path, options, words["granularity"], words["template"]), words["topic"], words["concept"])
-        yield [
-            (*place, words["identity"], sample, text.replace("~| ", "\n") or None, number)
-            for sample, text in enumerate(cells[first:])
-        ]
+        texts = [text.replace("~| ", "\n") or None for text in cells[first:]]
+        yield [(*place, words["identity"], sample, text, number) for sample, text in enumerate(texts)]
 
 
 def _name(path: Path, options: Options, granularity: str, template: str) -> CorpusName:

@@ -168,12 +168,12 @@ def _text_tables(path: Path, options: Options, rows: Iterator[tuple[int, dict[st
             frame = pl.DataFrame(cells, schema=schema)
         except UnicodeEncodeError:
             # Lone surrogates, which no UTF-8 can hold, become U+FFFD, as in a journal.
-            clean = {
-                name: [one and one.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for one in column]
-                for name, column in cells.items()
-            }
-            frame = pl.DataFrame(clean, schema=schema)
+            frame = pl.DataFrame({name: [*map(_whole_text, column)] for name, column in cells.items()}, schema=schema)
         yield _checked(frame.with_columns(row=pl.Series(numbers)), path, columns, options)
+
+
+def _whole_text(text: str | None) -> str | None:
+    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
@@ -185,9 +185,8 @@ def _cells(path: Path, columns: Columns, rows: Iterable[tuple[int, dict[str, Any
             raise DataError("is missing.", path=path, row=number, column="text", hint=hint)
         if not late.isdisjoint(record):
             name = next(name for name in record if name in late)
-            raise DataError(
-                "is not in the first row.", path=path, row=number, column=name, hint="Write it in every row."
-            )
+            hint = "Write it in every row."
+            raise DataError("is not in the first row.", path=path, row=number, column=name, hint=hint)
         yield (number, *map(record.get, columns.used))
 
 
@@ -220,11 +219,8 @@ def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
                 yield _checked(batch.cast(pl.String).with_columns(numbers), path, columns, options)
                 row += batch.height
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(
-            f"cannot be read as Parquet ({type(error).__name__}).",
-            path=path,
-            hint="The file is cut off, damaged, or of another format; write it again.",
-        ) from None
+        hint = "The file is cut off, damaged, or of another format; write it again."
+        raise DataError(f"cannot be read as Parquet ({type(error).__name__}).", path=path, hint=hint) from None
 
 
 # -- columns --------------------------------------------------------------------------------------------
@@ -270,12 +266,9 @@ def _find_columns(names: Sequence[str], path: Path, options: Options) -> Columns
     if not candidates and not by_id:
         raise missing(options.attribute or "nationality")
     if len(candidates) > 1 and not by_id:
-        raise DataError(
-            f"has several columns that may be the attribute: {', '.join(candidates)}.",
-            path=path,
-            row=row,
-            hint=f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}.",
-        )
+        message = f"has several columns that may be the attribute: {', '.join(candidates)}."
+        hint = f"Name the one that was varied in the prompt, for example --attribute {candidates[0]}."
+        raise DataError(message, path=path, row=row, hint=hint)
     identity = candidates[0] if len(candidates) == 1 else None
     # A line of JSON may have a key "error" that the first one lacks.
     known = (*names, "error") if path.suffix.lower() in JSON_LINES else names
@@ -300,12 +293,12 @@ def _checked(frame: pl.DataFrame, path: Path, columns: Columns, options: Options
         parts = pl.col("item_id").str.extract_groups(r"^([^/]*[^/\s][^/]*)/(.*\S.*)/([^/]*[^/\s][^/]*)$")
         frame = frame.with_columns(parts.struct.rename_fields(["_topic", "_concept", "_identity"]).struct.unnest())
     checks = list(_checks(frame, columns, words))
-    found = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
-    for (wrong, column, message, hint), refused in zip(checks, found, strict=True):
+    any_wrong = frame.select(wrong.any().alias(str(place)) for place, (wrong, *_) in enumerate(checks)).row(0)
+    for (wrong, column, message, hint), refused in zip(checks, any_wrong, strict=True):
         if refused:
             row, value = frame.filter(wrong).select("row", column).row(0)
-            said = message if isinstance(message, str) else message(value)
-            raise DataError(said, path=path, row=row, column=column, hint=hint)
+            text = message if isinstance(message, str) else message(value)
+            raise DataError(text, path=path, row=row, column=column, hint=hint)
 
     def named(name: str, default: str) -> pl.Expr:
         cell = pl.when(pl.col(name) != "").then(name) if name in columns.others else pl.lit(None)
@@ -362,8 +355,8 @@ def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iter
         try:
             check_language(language or "en")
         except UsageError as error:
-            said, hint = error.message, f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
-            yield pl.col("language") == language, "language", said, hint
+            hint = f"Write its code, such as 'en' or 'am'. {error.hint or ''}".strip()
+            yield pl.col("language") == language, "language", error.message, hint
     yield (
         ~_failed(columns) & (pl.col("text").str.len_chars() > MAX_CELL),
         "text",

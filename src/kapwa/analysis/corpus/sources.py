@@ -45,11 +45,9 @@ def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
         if part.is_dir():
             run = Run(part)
             if not compares_texts(run.manifest["suite"]):
-                raise UsageError(
-                    f"{part} is a run of {run.manifest['task']}: it has no texts of one concept for several "
-                    "identities.",
-                    hint="Name runs of eecc/qa or eecc/stories.",
-                )
+                why = "it has no texts of one concept for several identities"
+                hint = "Name runs of eecc/qa or eecc/stories."
+                raise UsageError(f"{part} is a run of {run.manifest['task']}: {why}.", hint=hint)
             tables = _run_tables(run, options)
         elif part.suffix.lower() in TABLES and looks_released(part):
             tables = released_tables(part, options)
@@ -70,8 +68,8 @@ def _parts(path: Path) -> Iterator[Path]:
     runs = [entry for entry in inside if entry.is_dir() and is_run(entry)]
     files = [entry for entry in inside if entry.suffix.lower() in SUFFIXES and entry.is_file()]
     # Among many runs those of other suites are no mistake. Tables of runs and of analyses are no responses.
-    own = {*runs, *(entry for entry in (path, *inside) if is_analysis(entry))}
-    chosen = [*filter(_holds_texts, runs), *(file for file in files if own.isdisjoint(file.parents))]
+    folders = {*runs, *(entry for entry in (path, *inside) if is_analysis(entry))}
+    chosen = [*filter(_holds_texts, runs), *(file for file in files if folders.isdisjoint(file.parents))]
     if not chosen:
         hint = f"Responses are {', '.join(SUFFIXES)} files, or folders of eecc runs; not an analysis."
         raise DataError("holds no responses.", path=path, hint=hint)
@@ -117,18 +115,11 @@ def _run_tables(run: Run, options: Options) -> Iterator[pl.DataFrame]:
     """Yield the answers of a run, numbered from 1 in the order asked."""
     manifest = run.manifest
     model, asked = options.label or str(manifest["model"]["id"]), manifest["options"]
+    of_run = (manifest["task"], model, asked.get("temperature"), run.path.name)
     for batch in batches(enumerate(texts_of(run), start=1)):
         rows = []
         for number, (item, request, response) in batch:
-            name = CorpusName(
-                manifest["task"],
-                model,
-                asked.get("temperature"),
-                run.path.name,
-                item.variant,
-                item.language,
-                asked["attribute"],
-            )
+            name = CorpusName(*of_run, item.variant, item.language, asked["attribute"])
             rows.append((*name, item.category, item.topic, item.culture, request.sample, response.text, number))
         yield pl.DataFrame(rows, schema=list(COLUMNS), orient="row", infer_schema_length=None).cast(
             {"text": pl.String, "temperature": pl.Float64}

@@ -55,10 +55,8 @@ def write_datasheet(
     """
     target = Path(out)
     if target.exists() and not overwrite:
-        raise UsageError(
-            f"{target} exists, and people may have written answers in it.",
-            hint="Name another file, or add --overwrite.",
-        )
+        hint = "Name another file, or add --overwrite."
+        raise UsageError(f"{target} exists, and people may have written answers in it.", hint=hint)
     write_text(target, datasheet(path, attribute=attribute))
     return target
 

@@ -53,11 +53,6 @@ def listed(values: Sequence[Any]) -> str:
     return shown if len(values) <= _SHOWN else f"{shown}, … ({len(values)} in all)"
 
 
-def count(number: int, noun: str) -> str:
-    """Say a number of things: "1 text", "1,234 texts"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 @dataclass(slots=True)
 class TextCounts:
     """Counts over texts, gathered group by group (a group holds what may be compared: the texts of one concept)."""
@@ -80,14 +75,9 @@ class TextCounts:
 
     def tell(self, facts: Facts, *, group: str, owner: str) -> None:
         """Tell what was counted; ``group`` and ``owner`` are what texts were compared within."""
-        source = "counted"
-        facts.tell("composition.noise", f"Empty or blank texts: {self.empty:,}", source)
-        facts.tell(
-            "composition.noise",
-            f"Texts that repeat another of the same {group} letter by letter: {self.copies:,}; of the same {group} and "
-            f"{owner}: {self.own_copies:,}",
-            source,
-        )
+        facts.tell("composition.noise", f"Empty or blank texts: {self.empty:,}", "counted")
+        copies = f"Texts that repeat another of the same {group} letter by letter: {self.copies:,}"
+        facts.tell("composition.noise", f"{copies}; of the same {group} and {owner}: {self.own_copies:,}", "counted")
         source = "counted by pattern"
         facts.tell("composition.external", f"Texts with a web address: {self.addresses:,}", source)
         facts.tell("composition.identifiable", f"Texts with an e-mail address: {self.emails:,}", source)
@@ -96,8 +86,8 @@ class TextCounts:
 def tell_card(facts: Facts, card: Mapping[str, Any], *, of_prompts: bool) -> None:
     """Tell what a pack's card says; ``of_prompts``: the card is of the data a run asked with, not of its answers."""
     if "packs" in card:
-        for one in card["packs"]:
-            tell_card(facts, one, of_prompts=of_prompts)
+        for pack in card["packs"]:
+            tell_card(facts, pack, of_prompts=of_prompts)
         return
     if not card:
         return

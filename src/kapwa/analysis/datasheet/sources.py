@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from kapwa import registry
-from kapwa.analysis.corpus import Corpus, open_corpora
+from kapwa.analysis.corpus import Corpus, count, open_corpora
 from kapwa.analysis.corpus.sources import compares_texts
-from kapwa.analysis.datasheet.facts import Facts, TextCounts, count, flat, listed, tell_card
+from kapwa.analysis.datasheet.facts import Facts, TextCounts, flat, listed, tell_card
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Item
@@ -85,9 +85,8 @@ def _tell_counts(facts: Facts, run: Run) -> None:
     facts.settled.add("composition.count")
     facts.tell("composition.missing", f"{count(counts['failed'], 'request')} without an answer", source)
     for reason in run.manifest["failures"]:
-        facts.tell(
-            "composition.missing", f"{reason['count']:,} for the reason: {_no_address(reason['reason'])}", source
-        )
+        text = f"{reason['count']:,} for the reason: {_no_address(reason['reason'])}"
+        facts.tell("composition.missing", text, source)
     asked = run.manifest["selection"]
     chosen = [f"variants {listed(asked['variants'])}"]
     first = "the first" if asked.get("draw_seed") is None else f"at random (seed {asked['draw_seed']})"
@@ -119,12 +118,10 @@ def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
         time = f"{manifest['started']} to {manifest.get('finished')}, in {sittings}"
         facts.tell("collection.time", time, source, settled=True)
     versions = ", ".join(f"{name} {number}" for name, number in sorted(manifest["versions"].items()))
-    facts.tell(
-        "preprocessing.software", f"Kapwa {manifest['kapwa']} (Apache-2.0), with {versions}", source, settled=True
-    )
-    facts.tell(
-        "preprocessing.raw", "journal.sqlite holds every answer as the model gave it", "the run folder", settled=True
-    )
+    software = f"Kapwa {manifest['kapwa']} (Apache-2.0), with {versions}"
+    facts.tell("preprocessing.software", software, source, settled=True)
+    raw = "journal.sqlite holds every answer as the model gave it"
+    facts.tell("preprocessing.raw", raw, "the run folder", settled=True)
     for note in manifest.get("notes", []):
         facts.tell("composition.noise", _no_address(note), source)
 
@@ -134,8 +131,8 @@ def _tell_items(facts: Facts, run: Run) -> None:
     facts.tell("composition.content", f"Of each item: {', '.join(items.columns)}", source)
     for column, question in (("culture", "composition.subpopulations"), ("language", "composition.content")):
         if column in items.columns:
-            found = items[column].unique().drop_nulls().sort().to_list()
-            facts.tell(question, f"{column.capitalize()}: {listed(found)}", source)
+            values = items[column].unique().drop_nulls().sort().to_list()
+            facts.tell(question, f"{column.capitalize()}: {listed(values)}", source)
     if "cluster" in items.columns:
         clusters = items["cluster"].n_unique()
         facts.tell("composition.relations", f"{count(items.height, 'item')} of {clusters:,} clusters", source)
@@ -203,15 +200,15 @@ def _facts_of(path: Path, suite: Suite, report: CheckReport) -> Facts:
 
 def _tasks(path: Path, suite: Suite) -> list[Task]:
     """Open every task of the suite that these data are for."""
-    found, problems = [], []
+    tasks, problems = [], []
     for name in suite.tasks:
         try:
-            found.append(suite.open_task(name, path, Selection(), {}))
+            tasks.append(suite.open_task(name, path, Selection(), {}))
         except (DataError, UsageError) as problem:  # data may be for one task of a suite and not for another
             problems.append(problem)
-    if not found:
+    if not tasks:
         raise problems[0]
-    return found
+    return tasks
 
 
 def _tell_pack_items(facts: Facts, tasks: list[Task]) -> None:
@@ -300,11 +297,8 @@ def tell_corpora(facts: Facts, corpora: Sequence[Corpus], source: str) -> None:
     for corpus in corpora:
         for note in corpus.notes() or ["Nothing is missing: every value has every sample of every concept."]:
             facts.tell("composition.missing", f"{corpus.label}, {corpus.task}: {note}", "counted")
-    facts.tell(
-        "composition.relations",
-        f"Columns tie texts together: topic, concept, {attribute}, and the number of the sample.",
-        source,
-    )
+    tied = f"Columns tie texts together: topic, concept, {attribute}, and the number of the sample."
+    facts.tell("composition.relations", tied, source)
     who = dict.fromkeys(identity for corpus in corpora for identity in corpus.identities)
     facts.tell("composition.subpopulations", f"Values of {attribute}: {listed(list(who))}", source)
     facts.tell("composition.sensitive", f"Every text is tied to a {attribute}.", source)

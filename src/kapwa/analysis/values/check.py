@@ -55,9 +55,10 @@ def check_values(
     """
     table, problems = scan_values(path, country=country)
     if table is None:
-        return ValuesCheck(CheckReport("values", str(path), {}, [Finding.of(one, Path(path)) for one in problems]), ())
+        findings = [Finding.of(problem, Path(path)) for problem in problems]
+        return ValuesCheck(CheckReport("values", str(path), {}, findings), ())
     unusable = problem_of(table)
-    findings = [Finding.of(one, Path(path)) for one in problems or filter(None, [unusable])]
+    findings = [Finding.of(problem, Path(path)) for problem in problems or filter(None, [unusable])]
     nominal = nominal_columns(table)
     questions = []
     for name, column in zip(table.questions, table.matrix.T, strict=True):
@@ -171,12 +172,12 @@ def _identities(table: ValuesTable, identities: Sequence[str], findings: list[Fi
     absent = [name for name in matches.missing if name not in unknown]
     used = {i for match in matches.found for i in match.rows}
     without = [row.country for i, row in enumerate(table.rows) if row.place and i not in used]
-    for names, text, one, more in (
+    for names, text, singular, more in (
         (absent, "no values for", "identity", "identities"),
         (without, "no identity for", "row with values", "rows with values"),
     ):
         if names:
-            noun = one if len(names) == 1 else more
+            noun = singular if len(names) == 1 else more
             findings.append(Finding("note", path, f"{text} {len(names)} {noun}: {', '.join(names)}"))
     complete = sum(bool(np.isfinite(table.matrix[list(m.rows)]).any(axis=0).all()) for m in matches.found)
     spelt = {label for row in table.rows for label in row.labels}

@@ -77,17 +77,17 @@ def control_matrix(name_or_path: str | Path, iso3s: Sequence[str]) -> Floats:
 
 
 def _places(iso3s: Sequence[str]) -> list[Place | None]:
-    found = [place_of(code) if code else None for code in iso3s]
-    for code, place in zip(iso3s, found, strict=True):
+    places = [place_of(code) if code else None for code in iso3s]
+    for code, place in zip(iso3s, places, strict=True):
         if code and place is None:
             raise UsageError(f"{code!r} is not a country code.", hint="Codes are ISO 3166-1 alpha-3, such as PHL.")
-    return found
+    return places
 
 
 def _pairwise(iso3s: Sequence[str], gap: Callable[[Place, Place], float]) -> Floats:
-    found = _places(iso3s)
-    rows = [[gap(a, b) if a and b else math.nan for b in found] for a in found]
-    return np.array(rows, np.float64).reshape(len(found), len(found))
+    places = _places(iso3s)
+    rows = [[gap(a, b) if a and b else math.nan for b in places] for a in places]
+    return np.array(rows, np.float64).reshape(len(places), len(places))
 
 
 def _pairs(path: Path) -> dict[tuple[str, str], float]:
@@ -99,18 +99,18 @@ def _pairs(path: Path) -> dict[tuple[str, str], float]:
     rows = [(record.row, [cell_text(record, name) for name in source.header]) for record in source.records]
     # In a square of two countries the second column holds numbers, in a long table it names places.
     if len(others) == 2 and all(resolve(cells[1]) is not None for _, cells in rows):
-        found = [(row, others[1], (first, a), (others[0], b), cell) for row, (a, b, cell) in rows]
+        distances = [(row, others[1], (first, a), (others[0], b), cell) for row, (a, b, cell) in rows]
     else:
         for name in others:
             _code(source, 1, name, name)
-        found = [
+        distances = [
             (row, name, (first, label), (name, name), cell)
             for row, (label, *cells) in rows
             for name, cell in zip(others, cells, strict=True)
         ]
     pairs: dict[tuple[str, str], float] = {}
-    for row, column, one, other, cell in found:
-        a, b = sorted((_code(source, row, *one), _code(source, row, *other)))
+    for row, column, left, right, cell in distances:
+        a, b = sorted((_code(source, row, *left), _code(source, row, *right)))
         value = number_of(cell)
         if is_missing(cell):
             continue
@@ -125,8 +125,8 @@ def _pairs(path: Path) -> dict[tuple[str, str], float]:
 
 
 def _code(source: Table, row: int, column: str, name: str) -> str:
-    found = resolve(name)
-    if isinstance(found, Place):
-        return found.iso3
-    message, hint = f"{found}." if found else f"{name!r} names no country.", suggestion(name)
+    place = resolve(name)
+    if isinstance(place, Place):
+        return place.iso3
+    message, hint = f"{place}." if place else f"{name!r} names no country.", suggestion(name)
     raise DataError(message, path=source.path, row=row, column=column, hint=hint or "Write names or ISO codes.")

@@ -111,36 +111,34 @@ def cultural_distance(
         if name not in table.questions:
             raise UsageError(f"{table.path} has no question {name!r}.", hint=nearest(name, table.questions))
     matches = match_identities(table, identities, attribute=attribute, choose=choose)
-    found = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
-    if len(found) < 2:
-        raise UsageError(
-            f"{table.path} has values for {len(found)} of the {len(identities)} identities; distances need two.",
-            hint="See which names match with: kapwa values check FILE --identities FILE",
-        )
+    matched = [match for match in matches.found if np.isfinite(table.matrix[list(match.rows)]).any()]
+    if len(matched) < 2:
+        message = f"{table.path} has values for {len(matched)} of the {len(identities)} identities; distances need two."
+        raise UsageError(message, hint="See which names match with: kapwa values check FILE --identities FILE")
     dropped = {name: why for name, why in nominal_columns(table).items() if name not in keep}
     dropped |= dict.fromkeys(drop, "left out as asked")
-    standard, flat = _standardised(table, [match.rows for match in found], dropped)
+    standard, flat = _standardised(table, [match.rows for match in matched], dropped)
     least = max(1, int(np.ceil(minimum_overlap * standard.shape[1] - 1e-9)))
     distance, known = _distances(standard, least, mean=True), np.isfinite(standard).sum(axis=1)
-    countries = tuple(match.place.country if match.place else match.identity for match in found)
+    countries = tuple(match.place.country if match.place else match.identity for match in matched)
     used, notes = standard.shape[1], list(matches.notes)
-    alone = np.flatnonzero(np.isfinite(distance).sum(axis=1) == 1)
+    unconnected = np.flatnonzero(np.isfinite(distance).sum(axis=1) == 1)
     if not used:
         notes.append("no question is left to compare")
-    elif alone.size:
-        shown = ", ".join(f"{countries[i]} ({known[i]} of {used})" for i in alone)
+    elif unconnected.size:
+        shown = ", ".join(f"{countries[i]} ({known[i]} of {used})" for i in unconnected)
         notes.append(f"too few questions shared with any other for a distance: {shown}")
     if matches.missing:
         shown = ", ".join(matches.missing[:12]) + (", …" if len(matches.missing) > 12 else "")
         notes.append(f"no values for {len(matches.missing)} identities: {shown}")
     return CulturalDistance(
         name=table.name,
-        index=np.array([match.position for match in found], np.int64),
-        identities=tuple(match.identity for match in found),
+        index=np.array([match.position for match in matched], np.int64),
+        identities=tuple(match.identity for match in matched),
         countries=countries,
-        iso3=tuple(match.place.iso3 if match.place else "" for match in found),
+        iso3=tuple(match.place.iso3 if match.place else "" for match in matched),
         distance=distance,
-        distance_reference=_reference(table, found),
+        distance_reference=_reference(table, matched),
         questions_known=known,
         questions_used=used,
         dropped=dropped | flat,
@@ -217,12 +215,12 @@ def _checked(choose: Mapping[str, str], known: set[str], table: ValuesTable) -> 
     return chosen
 
 
-def _row_notes(table: ValuesTable, found: Sequence[Match], chosen: Mapping[str, Place | None]) -> Iterable[str]:
+def _row_notes(table: ValuesTable, matched: Sequence[Match], chosen: Mapping[str, Place | None]) -> Iterable[str]:
     for row in table.rows:
         if row.candidates and not any(label in chosen for label in row.labels):
             countries = " or ".join(place.country for place in row.candidates)
             yield f"row {row.number}: {row.country!r} may mean {countries}; left out"
-    for match in found:
+    for match in matched:
         if len(match.rows) > 1:
             numbers = ", ".join(str(table.rows[i].number) for i in match.rows[:6])
             more = ", …" if len(match.rows) > 6 else ""
@@ -257,10 +255,10 @@ def _standardised(
     return np.column_stack(columns) if columns else np.empty((len(values), 0)), flat
 
 
-def _reference(table: ValuesTable, found: Sequence[Match]) -> Floats:
+def _reference(table: ValuesTable, matched: Sequence[Match]) -> Floats:
     """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it appears twice."""
     by_demonym = {row.demonym: i for i, row in enumerate(table.rows)} if table.columns.demonym else None
-    rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in found]
+    rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in matched]
     nothing = np.full(len(table.questions), np.nan)
     return _distances(np.array([nothing if row is None else table.matrix[row] for row in rows]), 1, mean=False)
 
@@ -285,11 +283,9 @@ def nominal_columns(table: ValuesTable) -> dict[str, str]:
     is_wvs7 = sum(re.fullmatch(r"Q\d{1,3}", name) is not None for name in table.questions) >= 150
     codes = [row.place.numeric if row.place else "" for row in table.rows]
     numbers = np.array([float(code) if code else np.nan for code in codes])
-    known = ~np.isnan(table.matrix)
-    spans = np.array(
-        [np.ptp(values[k]) if k.any() else np.nan for values, k in zip(table.matrix.T, known.T, strict=True)]
-    )
-    found: dict[str, str] = {}
+    answers = [column[~np.isnan(column)] for column in table.matrix.T]
+    spans = np.array([np.ptp(column) if column.size else np.nan for column in answers])
+    nominal: dict[str, str] = {}
     for j, name in enumerate(table.questions):
         values = table.matrix[:, j]
         reasons = (
@@ -299,8 +295,8 @@ def nominal_columns(table: ValuesTable) -> dict[str, str]:
             _beyond_scales(values, spans[j], np.delete(spans, j)),
         )
         if any(reasons):
-            found[name] = "; ".join(filter(None, reasons))
-    return found
+            nominal[name] = "; ".join(filter(None, reasons))
+    return nominal
 
 
 def _country_code(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> str:
@@ -328,11 +324,8 @@ def problem_of(table: ValuesTable, *, keep: Collection[str] = (), drop: Collecti
     dropped, a code, or the same in all rows.
     """
     if len(table.questions) > 2 and 2 * sum(map(bool, map(resolve, table.questions))) >= len(table.questions):
-        return DataError(
-            "holds distances between countries, not values of them.",
-            path=table.path,
-            hint="Hold them fixed instead: --control FILE, together with a survey.",
-        )
+        hint = "Hold them fixed instead: --control FILE, together with a survey."
+        return DataError("holds distances between countries, not values of them.", path=table.path, hint=hint)
     left_out = {name: why for name, why in nominal_columns(table).items() if name not in keep}
     left_out |= dict.fromkeys(drop, "left out as asked")
     for name, column in zip(table.questions, table.matrix.T, strict=True):
@@ -346,8 +339,7 @@ def nothing_left(table: ValuesTable, left_out: Mapping[str, str]) -> DataError:
     """Return the error of a table of which every question is left out, each with why."""
     shown = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:_SHOWN])
     more = f"; and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
+    hint = "It needs a column of numbers that differ. To keep a column that was left out as a code, add --keep COLUMN."
     return DataError(
-        f"has no question with which countries can be told apart ({shown}{more}).",
-        path=table.path,
-        hint="It needs a column of numbers that differ. To keep a column left out as a code, add --keep COLUMN.",
+        f"has no question with which countries can be told apart ({shown}{more}).", path=table.path, hint=hint
     )

@@ -182,21 +182,22 @@ def _find_columns(path: Path, cells: dict[str, list[str]], country: str | None) 
 
 def _row(number: int, labels: tuple[str, ...], demonym: str) -> ValuesRow:
     """Take the first label that names places; the labels after it settle an ambiguous one."""
-    found = [_candidates(resolve(label)) for label in labels]
-    left = next(filter(None, found), frozenset())
-    for more in found:
+    places = [_candidates(resolve(label)) for label in labels]
+    left = next(filter(None, places), frozenset())
+    for more in places:
         left = left & more or left
-    part = next((part for label, one in zip(labels, found, strict=True) if not one and (part := part_of(label))), None)
+    unknown = (label for label, candidates in zip(labels, places, strict=True) if not candidates)
+    part = next(filter(None, map(part_of, unknown)), None)
     if len(left) != 1:
         return ValuesRow(number, labels, demonym, None, tuple(sorted(left, key=lambda place: place.iso3)), part)
-    others = [label for label, other in zip(labels, found, strict=True) if other and not left & other]
+    others = [label for label, other in zip(labels, places, strict=True) if other and not left & other]
     return ValuesRow(number, labels, demonym, next(iter(left)), (), part, ", ".join(others))
 
 
-def _candidates(found: Place | Ambiguous | None) -> frozenset[Place]:
-    if isinstance(found, Ambiguous):
-        return frozenset(found.candidates)
-    return frozenset(() if found is None else (found,))
+def _candidates(place: Place | Ambiguous | None) -> frozenset[Place]:
+    if isinstance(place, Ambiguous):
+        return frozenset(place.candidates)
+    return frozenset(() if place is None else (place,))
 
 
 def _parts_apart(rows: Sequence[ValuesRow]) -> Iterator[ValuesRow]:

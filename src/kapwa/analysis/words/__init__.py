@@ -91,9 +91,10 @@ def log_odds_words(
     pooled = np.bincount(counts.indices, counts.counts, len(counts.vocabulary))
     weight = prior * totals.sum() / np.count_nonzero(totals)
     share = weight * pooled[words] / totals.sum()
-    there = pooled[words] - here
-    score = _log_odds(here, totals[rows], share, weight) - _log_odds(there, totals.sum() - totals[rows], share, weight)
-    z = score / np.sqrt(1 / (here + share) + 1 / (there + share))
+    elsewhere = pooled[words] - here
+    score = _log_odds(here, totals[rows], share, weight)
+    score -= _log_odds(elsewhere, totals.sum() - totals[rows], share, weight)
+    z = score / np.sqrt(1 / (here + share) + 1 / (elsewhere + share))
     above = z > 0
     return _table(counts, kept, entries[above], score[above], z[above], top, identities)
 
@@ -164,7 +165,7 @@ def _ranked(rows: NDArray[np.int64], values: Reals, top: int) -> tuple[NDArray[n
 
     ``rows`` rise.
     """
-    found: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    positions: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     ranks: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     bounds = np.searchsorted(rows, np.arange(rows[-1] + 2 if len(rows) else 1))
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -175,9 +176,9 @@ def _ranked(rows: NDArray[np.int64], values: Reals, top: int) -> tuple[NDArray[n
         else:
             candidates = np.arange(len(here))
         best = candidates[np.argsort(-here[candidates], kind="stable")][:top]
-        found.append(best + start)
+        positions.append(best + start)
         ranks.append(np.arange(1, len(best) + 1))
-    return np.concatenate(found), np.concatenate(ranks)
+    return np.concatenate(positions), np.concatenate(ranks)
 
 
 # --- whole corpora ------------------------------------------------------------------------------------------

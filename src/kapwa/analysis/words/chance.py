@@ -87,9 +87,8 @@ def _tails(draws: _Draws, texts: Ints) -> tuple[Reals, Reals]:
     n, s, d = (part.astype(np.float64) for part in (draws.size, draws.drawn, draws.having))
     spread = s * (d / n) * (1 - d / n) * (n - s) / np.maximum(n - 1, 1)
     skewed = spread * (n - 2 * d) * (n - 2 * s) / np.maximum(n * (n - 2), 1)
-    mean, variance, third = np.stack(
-        [np.bincount(draws.word, part, len(texts)) for part in (s * d / n, spread, skewed)]
-    )
+    moments = [np.bincount(draws.word, part, len(texts)) for part in (s * d / n, spread, skewed)]
+    mean, variance, third = np.stack(moments)
     most = np.bincount(draws.word, np.minimum(s, d), len(texts))
     needed = np.minimum(most, np.ceil(mean + 8 * np.sqrt(variance)) + 8).astype(np.int64) + 1
     many = needed > _EXACT

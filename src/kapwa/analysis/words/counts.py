@@ -146,10 +146,10 @@ def _tallied(keys: Ints, size: int, weights: Ints | None = None) -> tuple[Ints, 
     """Return the different ``keys`` (each under ``size``), rising, and how often each comes, or their weights added."""
     if size <= _DENSE:
         table = np.bincount(keys, weights, size)
-        found = np.flatnonzero(table)
-        return found, table[found].astype(np.int64)
-    found, place = np.unique(keys, return_inverse=True)
-    return found, np.bincount(place.ravel(), weights, len(found)).astype(np.int64)
+        distinct = np.flatnonzero(table)
+        return distinct, table[distinct].astype(np.int64)
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(place.ravel(), weights, len(distinct)).astype(np.int64)
 
 
 class WordSums:
@@ -196,10 +196,8 @@ class WordSums:
         samples, strata = np.empty((0, self._n_groups), np.int64), np.empty((3, 0), np.int32)
         if self._strata:
             parts = [self._strata[number] for number in sorted(self._strata)]
-            samples, strata = (
-                np.concatenate([part[0] for part in parts]),
-                np.concatenate([part[1] for part in parts], 1),
-            )
+            samples = np.concatenate([part[0] for part in parts])
+            strata = np.concatenate([part[1] for part in parts], 1)
             sizes = [len(part[0]) for part in parts]
             strata[0] += np.repeat(np.cumsum(sizes) - sizes, [part[1].shape[1] for part in parts]).astype(np.int32)
             strata[1] = place[strata[1]]

@@ -45,12 +45,6 @@ _STRIPPED = (
 )
 
 
-def _bare(token: str) -> Iterator[str]:
-    yield token
-    if hit := _CLITICS.match(token):
-        yield token[hit.end() :]
-
-
 def _spellings(word: str) -> Iterator[str]:
     """The unfolded spellings a dictionary may list: hamza on the first alif, ta marbuta or alif maqsura at the end."""
     for start in (word, *(seat + word[1:] for seat in "أإآ" if word.startswith("ا"))):
@@ -67,7 +61,7 @@ def arabic(file: LanguageFile) -> Rules:
 
     def variants(token: str) -> set[str]:
         forms: set[str] = set()
-        for word in _bare(token):
+        for word in (token, _CLITICS.sub("", token)):
             forms.add(word)
             # Snowball counts the article's letters, and would make oil (zayt) of the olives (az-zaytun).
             if not word.startswith("ال"):

@@ -41,11 +41,8 @@ def spanish(_: LanguageFile) -> Rules:
     """Looked up with accents and without them, compared without; ñ stays ñ."""
 
     def variants(token: str) -> set[str]:
-        forms = {lemma(token, "es"), stem(token, "spanish"), token}
         bare = unaccented(token, "ñ")
-        forms.add(lemma(bare, "es"))
-        if bare != token:
-            forms.add(stem(bare, "spanish"))
+        forms = {token, lemma(token, "es"), lemma(bare, "es"), stem(token, "spanish"), stem(bare, "spanish")}
         return {unaccented(form, "ñ") for form in forms}
 
     return Rules(variants, (simplemma_tool, stemmer_tool))

@@ -8,7 +8,6 @@ the language's tools, and so in the signature of every score.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -19,22 +18,22 @@ from kapwa.languages.folding import Folding, spaced_tokens
 from kapwa.languages.rules.made import Rules, affix_stripper
 from kapwa.languages.schema import LanguageFile
 
-_HAN = regex.compile(r"\p{Han}+")
+_HAN = regex.compile(r"\p{Han}")
+_RUN = regex.compile(r"\p{Han}+|\P{Han}+")
 # Sejong tags of morphemes that carry meaning: nouns, roots, verbs, adjectives, adverbs, foreign words, numbers.
 _CONTENT = ("NNG", "NNP", "NNB", "NR", "NP", "XR", "VV", "VA", "MAG", "XPN", "SL", "SH", "SN", "MM")
 
 
 @cache
-def _converter() -> Callable[[str], str]:
+def _converter() -> Any:
     from opencc import OpenCC  # type: ignore[import-untyped, unused-ignore]
 
-    convert: Callable[[str], str] = OpenCC("t2s").convert
-    return convert
+    return OpenCC("t2s").convert
 
 
 def _simplified(text: str) -> str:
     """The text in simplified characters, word by word: 乾 is 干 in 饼干, and stays in 乾隆."""
-    return text if text.isascii() else _converter()(text)
+    return text if text.isascii() else str(_converter()(text))
 
 
 def _chinese_words(folded: str) -> tuple[str, ...]:
@@ -43,12 +42,8 @@ def _chinese_words(folded: str) -> tuple[str, ...]:
 
     words: list[str] = []
     for token in spaced_tokens(folded):
-        at = 0
-        for run in _HAN.finditer(token):
-            words += filter(None, (token[at : run.start()],))
-            words += rjieba.cut(run.group())
-            at = run.end()
-        words += filter(None, (token[at:],))
+        for run in _RUN.findall(token):
+            words += rjieba.cut(run) if _HAN.match(run) else [run]
     return tuple(words)
 
 

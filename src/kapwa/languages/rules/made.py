@@ -15,7 +15,7 @@ Affixless = Callable[[str], Iterator[str]]
 
 @dataclass(frozen=True)
 class Rules:
-    """The code of a language; the fields are those of :class:`kapwa.languages.base.Language`."""
+    """The code of a language: ``fold`` and ``tokens`` of :class:`kapwa.languages.base.Language` are its last fields."""
 
     variants: Callable[[str], Iterable[str]]
     tools: tuple[Callable[[], Tool | None], ...] = ()
@@ -32,16 +32,12 @@ def affix_stripper(affixes: Affixes, letters: Callable[[str], int] = len) -> Aff
     """Return what yields the words that a word minus one affix may be; ``letters`` counts what must remain."""
 
     def strip(word: str) -> Iterator[str]:
-        for shortest, prefixes in affixes.prefixes.items():
-            for prefix in prefixes:
-                rest = word.removeprefix(prefix)
-                if rest != word and letters(rest) >= shortest:
-                    yield rest
-        for shortest, suffixes in affixes.suffixes.items():
-            for suffix in suffixes:
-                rest = word.removesuffix(suffix)
-                if rest != word and letters(rest) >= shortest:
-                    yield rest
+        for remove, groups in ((str.removeprefix, affixes.prefixes), (str.removesuffix, affixes.suffixes)):
+            for shortest, group in groups.items():
+                for affix in group:
+                    rest = remove(word, affix)
+                    if rest != word and letters(rest) >= shortest:
+                        yield rest
 
     return strip
 

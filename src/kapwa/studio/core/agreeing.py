@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 
 from kapwa.people.agreement import has_majority
 from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Current, Event
+from kapwa.studio.core.tables import APPROVED, ID, OUTDATED, PROPOSED, Authored, Event
 
 # How many people, besides who worded it, agree to what is asked (Kapwa's rule; BLEnD had two translators).
 NEEDED = 2
 
 
-class AgreedText(Current):
+class AgreedText(Authored):
     """A text, or several in a row, as it is now.
 
     ``text_event``: the event that it came by; ``author``: who wrote it, ``authors``: everybody whose words may be in
@@ -26,12 +26,11 @@ class AgreedText(Current):
 
     text_event = models.CharField(max_length=ID, blank=True)
     state = models.CharField(max_length=16, default=PROPOSED, db_index=True)
-    author = models.CharField(max_length=16, blank=True)
     authors = models.JSONField(default=list)
     agreed = models.JSONField(default=list)
     refused = models.JSONField(default=list)
 
-    class Meta(Current.Meta):
+    class Meta(Authored.Meta):
         abstract = True
 
     def judge(self, event: Event, seen: str, *, live: bool, agrees: bool = True) -> None:
@@ -44,7 +43,7 @@ class AgreedText(Current):
         if self.state == OUTDATED:
             raise RefusedError(_("The question has changed since then."), hint=_("Propose a wording of the new text."))
         for name, theirs in (("agreed", agrees), ("refused", not agrees)):
-            others = [one for one in getattr(self, name) if one != event.actor]
+            others = [author for author in getattr(self, name) if author != event.actor]
             setattr(self, name, [*others, event.actor] if theirs else others)
         yes, no = len(self.agreed), len(self.refused)
         self.state = APPROVED if yes >= NEEDED and has_majority(yes, yes + no) else PROPOSED

@@ -27,17 +27,17 @@ class Done(NamedTuple):
     """What can be done at a desk now: how many people have done each thing, and which of them the member has done."""
 
     counts: Mapping[str, int]
-    own: Collection[str]
+    finished: Collection[str]
 
 
-class Given(NamedTuple):
+class Leased(NamedTuple):
     """What is leased to a member, and how many things are left for them, now or once others went on."""
 
     subjects: list[str]
     left: int
 
 
-def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: int, count: int) -> Given:
+def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: int, count: int) -> Leased:
     """Lease up to ``count`` things to a member and return them: first those that are leased to them already.
 
     ``done`` is called when nobody else can lease. A thing's load is how many people have done it or hold it. The things
@@ -50,16 +50,16 @@ def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: i
         lock_project(member.project)
         leases = Lease.objects.filter(project=member.project, desk=desk)
         leases.filter(Q(until__lte=now) | Q(author=member.author, done=True)).delete()
-        found = _Desk(member, desk, done())
-        if found.over:
-            leases.filter(author=member.author, subject__in=found.over).delete()
-        kept = found.held[:count]
+        state = _Desk(member, desk, done())
+        if state.over:
+            leases.filter(author=member.author, subject__in=state.over).delete()
+        kept = state.held[:count]
         if kept:
             leases.filter(author=member.author, subject__in=kept, until__lt=now + AT_HAND).update(until=now + AT_HAND)
-        fresh = found.next(target)[: count - len(kept)] if len(kept) < count else []
+        fresh = state.next(target)[: count - len(kept)] if len(kept) < count else []
         lease = {"project": member.project, "desk": desk, "author": member.author, "until": now + AT_HAND}
         Lease.objects.bulk_create([Lease(subject=subject, **lease) for subject in fresh])
-    return Given([*kept, *fresh], found.left(target))
+    return Leased([*kept, *fresh], state.left(target))
 
 
 def waiting(member: Membership, desk: str, done: Done, *, target: int) -> int:
@@ -75,8 +75,8 @@ def finish(member: Membership, desk: str, subject: str) -> None:
 def take_along(member: Membership, desk: str) -> None:
     """Let all that a member has before them at a desk wait for them as long as a batch without a network does."""
     now = timezone.now()
-    own = Lease.objects.filter(project=member.project, desk=desk, author=member.author, until__gt=now)
-    own.update(until=now + TAKEN_ALONG)
+    leases = Lease.objects.filter(project=member.project, desk=desk, author=member.author, until__gt=now)
+    leases.update(until=now + TAKEN_ALONG)
 
 
 class _Desk:
@@ -86,20 +86,20 @@ class _Desk:
         leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=timezone.now())
         loads = dict(leases.filter(done=False).values_list("subject").annotate(Count("pk")))
         held = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
-        self.salt, self.own = f"{member.author}/{desk}", set(done.own)
-        self.held = [subject for subject in held if subject in done.counts and subject not in self.own]
-        self.over = self.own.intersection(held)  # what they had done before counts again
-        self.alone = not leases.exclude(author=member.author).exists()
-        self.loads = {one: n + loads.get(one, 0) - (one in self.over) for one, n in done.counts.items()}
+        self.salt, self.finished = f"{member.author}/{desk}", set(done.finished)
+        self.held = [subject for subject in held if subject in done.counts and subject not in self.finished]
+        self.over = self.finished.intersection(held)  # what they had done before counts again
+        self.nobody_else = not leases.exclude(author=member.author).exists()
+        self.loads = {thing: n + loads.get(thing, 0) - (thing in self.over) for thing, n in done.counts.items()}
 
     def left(self, target: int) -> int:
-        return sum(one not in self.own and (n < target or one in self.held) for one, n in self.loads.items())
+        return sum(thing not in self.finished and (n < target or thing in self.held) for thing, n in self.loads.items())
 
     def next(self, target: int) -> list[str]:
         """Return what the member may be given besides what they hold, the first first."""
-        mine = self.own.union(self.held) & self.loads.keys()
-        most = min([target - 1, *(self.loads[one] for one in mine if not self.alone)])
-        return sorted((one for one, n in self.loads.items() if one not in mine and n <= most), key=self._place)
+        mine = self.finished.union(self.held) & self.loads.keys()
+        most = min([target - 1, *(self.loads[thing] for thing in mine if not self.nobody_else)])
+        return sorted((thing for thing, n in self.loads.items() if thing not in mine and n <= most), key=self._place)
 
     def _place(self, subject: str) -> tuple[int, bytes]:
         return self.loads[subject], hashlib.blake2b(f"{self.salt}/{subject}".encode(), digest_size=8).digest()

@@ -32,7 +32,7 @@ def newest(project: Project) -> list[ConsentText]:
 
 def publish(project: Project, texts: dict[str, str]) -> None:
     """Make a new version of the consent text, in each language given; members are asked again."""
-    version = 1 + max((one.version for one in newest(project)), default=0)
+    version = 1 + max((consent.version for consent in newest(project)), default=0)
     for tag, text in texts.items():
         if text.strip():
             project.consents.create(version=version, language=tag, text=tidy(text, 20_000))

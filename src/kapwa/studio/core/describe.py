@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 from django.db.models import Count, Q
+from django.template.loader import render_to_string
 
 from kapwa.analysis.datasheet import gather, render
 from kapwa.analysis.datasheet.facts import flat
@@ -37,13 +38,13 @@ def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]
     did = about.values("kind").annotate(times=Count("pk"), people=people).order_by("kind")
     authors = set(about.values_list("actor", flat=True)) - set(unwilling)
     members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
-    told = [one.person.demographics for one in members if one.person is not None]
-    groups = {name: anonymous(one.get(name, "") for one in told) for name in DEMOGRAPHICS}
+    demographics = [member.person.demographics for member in members if member.person is not None]
+    groups = {name: anonymous(person.get(name, "") for person in demographics) for name in DEMOGRAPHICS}
     earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
     held = [name for name, now in groups.items() if any(_tells_apart(past.get(name, {}), now) for past in earlier)]
     return {
-        "did": [[one["kind"], one["times"], one["people"]] for one in did],
-        "consents": sorted({one.consent_version for one in members if one.consent_version}),
+        "did": [[row["kind"], row["times"], row["people"]] for row in did],
+        "consents": sorted({member.consent_version for member in members if member.consent_version}),
         "people": {name: now for name, now in groups.items() if now and name not in held},
         "held": held,
     }
@@ -55,14 +56,14 @@ def anonymous(values: Iterable[str]) -> dict[str, int]:
     Smaller groups, and who said nothing, are one group. Where that has fewer than five, the next smallest joins it, so
     that no small group can be had by taking others from the whole.
     """
-    found = Counter(value.strip() for value in values)
-    rest = found.pop("", 0)
-    for value, n in sorted(found.items(), key=lambda pair: (pair[1], pair[0])):
+    counts = Counter(value.strip() for value in values)
+    rest = counts.pop("", 0)
+    for value, n in sorted(counts.items(), key=lambda pair: (pair[1], pair[0])):
         if n < FEWEST or 0 < rest < FEWEST:
-            rest += found.pop(value)
-    if not found and rest < FEWEST:
+            rest += counts.pop(value)
+    if not counts and rest < FEWEST:
         return {}
-    return {**dict(sorted(found.items())), **({_OTHER: rest} if rest else {})}
+    return {**dict(sorted(counts.items())), **({_OTHER: rest} if rest else {})}
 
 
 def _tells_apart(past: Mapping[str, int], now: Mapping[str, int]) -> bool:
@@ -122,7 +123,7 @@ def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tab
         {"@type": "cr:RecordSet", "@id": Path(file).stem, "name": Path(file).stem, "field": _fields(file, rows)}
         for file, rows in tables.items()
     ]
-    found = {
+    metadata = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
@@ -138,7 +139,7 @@ def croissant(release: Release, card: Mapping[str, Any], about: str, tables: Tab
         "distribution": files,
         "recordSet": records,
     }
-    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
 
 
 def _fields(file: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -177,8 +178,5 @@ def readme(card: Mapping[str, Any], about: str, tables: Tables) -> str:
         "language": languages_of(tables),
         "configs": [{"config_name": name, "data_files": table} for name, table in zip(names, tables, strict=True)],
     }
-    lines = [f"# {as_markdown(card['title'])}, {card['version']}", ""]
-    lines += [as_markdown(about), ""]
-    lines += [f"- {as_markdown(limit)}" for limit in card["limits"]]
-    lines += ["", "Licence, consent and authors stand in card.yaml, how it came about in DATASHEET.md."]
-    return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n\n" + "\n".join(lines) + "\n"
+    written = {"head": yaml.safe_dump(head, allow_unicode=True, sort_keys=False), "card": card, "about": about}
+    return render_to_string("studio/release_readme.md", written)

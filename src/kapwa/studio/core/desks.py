@@ -89,7 +89,11 @@ class Work(NamedTuple):
 
 
 class Desk(Protocol):
-    """A kind of work. One object a desk, put into :data:`DESKS` under its ``name`` by the module that defines it."""
+    """A kind of work. One object a desk, put into :data:`DESKS` under its ``name`` by the module that defines it.
+
+    That module is imported by the ``form.py`` of its form, or named in ``studio/apps.py``; ``kind`` is registered with
+    :func:`kapwa.studio.core.kinds.kind`. CONTRIBUTING.md has the steps.
+    """
 
     name: str
     kind: str  # of the event that is recorded
@@ -99,10 +103,13 @@ class Desk(Protocol):
         """Return what the interface calls the work, in its present language."""
 
     def offered(self, project: Project) -> bool:
-        """Whether the project has such work at all."""
+        """Whether the project has such work at all, by its form (``form_of``) or by what is in it, never by a name."""
 
     def draw(self, member: Membership, count: int) -> Work:
-        """Return up to ``count`` tasks that the member has not done, and lease them; the same ones while leased."""
+        """Return up to ``count`` tasks that the member has not done, and lease them; the same ones while leased.
+
+        ``assigning.assign`` chooses and leases; ``left`` counts the same with ``assigning.waiting``.
+        """
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a task as it was shown, also where its text has changed since; None where there never was one."""
@@ -127,8 +134,8 @@ class FieldError(UsageError):
 
 def offered(member: Membership) -> list[Desk]:
     """Return the desks at which a member may work, by name."""
-    found = (desk for _, desk in sorted(DESKS.items()) if not desk.roles.isdisjoint(member.roles))
-    return [desk for desk in found if desk.offered(member.project)]
+    desks = (desk for _, desk in sorted(DESKS.items()) if not desk.roles.isdisjoint(member.roles))
+    return [desk for desk in desks if desk.offered(member.project)]
 
 
 def desk_of(member: Membership, name: str) -> Desk:
@@ -167,19 +174,19 @@ def deliver(member: Membership, task: Task, values: Mapping[str, str], **more: A
 
 def checked(task: Task, values: Mapping[str, str]) -> dict[str, str]:
     """Return what was filled in, tidied, "" where nothing was; raise FieldError for the first field that is wrong."""
-    found: dict[str, str] = {}
+    filled: dict[str, str] = {}
     for field in task.asked:
-        counts = not field.only_with or found[BUTTON] in field.only_with
-        found[field.name] = _checked(field, values.get(field.name, "")) if counts else ""
-    return found
+        counts = not field.only_with or filled[BUTTON] in field.only_with
+        filled[field.name] = _checked(field, values.get(field.name, "")) if counts else ""
+    return filled
 
 
-def _checked(field: Field, given: str) -> str:
+def _checked(field: Field, typed: str) -> str:
     """Return what was typed, or the value that was chosen; on sheets people choose by numbers from 1."""
-    choices = {str(place): one.value for place, one in enumerate(field.options, start=1)}
-    choices |= {one.value: one.value for one in field.options}
+    choices = {str(place): option.value for place, option in enumerate(field.options, start=1)}
+    choices |= {option.value: option.value for option in field.options}
     try:
-        text = tidy(given, field.longest)
+        text = tidy(typed, field.longest)
         if field.required and not text:
             raise UsageError(_("this field is empty."), hint=_("Fill it in, or choose another way to finish."))
         if not choices or not text:

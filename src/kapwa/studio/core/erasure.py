@@ -56,12 +56,13 @@ def erase_author(project: Project, author: str) -> None:
             event.body = keep(event, left)
     gone = before.difference(_words(left))
     # Sentences are found inside of others, too: many scripts have no spaces between words.
-    said, quoted = _finder(gone, r"(?<!\w)(?:%s)(?!\w)"), _finder(_sentences(gone | remarks))
+    words, quoted = _finder(gone, r"(?<!\w)(?:%s)(?!\w)"), _finder(_sentences(gone | remarks))
     for event in left:
         event.body = event.body | {name: _without(event.body[name], quoted) for name in _remarks(event)}
         if KINDS[event.kind].repeats and "texts" in event.body:
-            own = said if event.body["kind"] == "baseline" else quoted
-            event.body = event.body | {"texts": [_without_repeated(one, said, own) for one in event.body["texts"]]}
+            answers = words if event.body["kind"] == "baseline" else quoted
+            texts = [_without_repeated(drawn, words, answers) for drawn in event.body["texts"]]
+            event.body = event.body | {"texts": texts}
     for event in events:
         if event.erased or stored[event.seq] != (event.actor, event.body):
             event.save(update_fields=("body", "actor", "erased"))
@@ -73,23 +74,22 @@ def erase_author(project: Project, author: str) -> None:
 def _empty_events(author: str, events: Iterable[Event]) -> None:
     """Empty what ``author`` wrote, and events that name an emptied one; take their fields out of later changes."""
     emptied: set[str] = set()
-    taken: dict[str, set[str]] = {}  # by situation: the fields that the author changed
+    fields_changed: dict[str, set[str]] = {}  # by situation: the fields that the author changed
     for event in events:
-        rules, body, own = KINDS[event.kind], event.body, event.actor == author
+        rules, body, theirs = KINDS[event.kind], event.body, event.actor == author
         names = {event.subject, *(value for value in body.values() if isinstance(value, str))}
-        fields = taken.get(body.get("origin") or event.subject, set())
-        if own:
+        fields = fields_changed.get(body.get("origin") or event.subject, set())
+        if theirs:
             event.actor = ""
-        if (own and not rules.stays) or names & emptied or (fields and rules.repeats):
-            if own:
-                taken[event.subject or str(event.uuid)] = fields | set(body.get("changes", ()))
+        if (theirs and not rules.stays) or names & emptied or (fields and rules.repeats):
+            if theirs:
+                fields_changed[event.subject or str(event.uuid)] = fields | set(body.get("changes", ()))
             emptied.add(str(event.uuid))
             event.erased, event.body = True, {name: body[name] for name in FIELDS_KEPT if name in body}
         elif fields and "changes" in body:
-            taken[str(event.uuid)] = fields
-            event.body = body | {
-                "changes": {name: text for name, text in body["changes"].items() if name not in fields}
-            }
+            fields_changed[str(event.uuid)] = fields
+            changes = {name: text for name, text in body["changes"].items() if name not in fields}
+            event.body = body | {"changes": changes}
 
 
 def _words(events: Iterable[Event]) -> Iterator[str]:
@@ -123,23 +123,26 @@ def _sentences(texts: Iterable[str]) -> set[str]:
 
 def _without(value: Any, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, list):
-        return [_without(one, pattern) for one in value]
+        return [_without(part, pattern) for part in value]
     return "" if isinstance(value, str) and pattern.search(value) else value
 
 
-def _without_repeated(drawn: Mapping[str, Any], said: re.Pattern[str], own: re.Pattern[str]) -> dict[str, Any]:
-    """Return what was drawn from a run without texts in which ``said``, or answers in which ``own``, finds anything."""
+def _without_repeated(drawn: Mapping[str, Any], words: re.Pattern[str], answers: re.Pattern[str]) -> dict[str, Any]:
+    """Return what was drawn from a run without texts that hold any of ``words``, and answers any of ``answers``."""
     if "shown" not in drawn:
         return dict(drawn)
-    shown = [[name, _without(text, said), tag] for name, text, tag in drawn["shown"]]
-    return {**drawn, "shown": shown, "texts": _without(drawn["texts"], own)}
+    shown = [[name, _without(text, words), tag] for name, text, tag in drawn["shown"]]
+    return {**drawn, "shown": shown, "texts": _without(drawn["texts"], answers)}
 
 
 def _without_names(body: Mapping[str, Any], author: str, topics: Mapping[str, str]) -> dict[str, Any]:
     """Return a body that names ``author`` nowhere and calls each of ``topics`` by its number."""
-    lists = {name: [one for one in value if one != author] for name, value in body.items() if isinstance(value, list)}
-    changes = dict(body.get("changes", {}))
-    made = {**body, **lists} | ({"changes": changes} if changes else {})
+    made = dict(body)
+    for name, value in body.items():
+        if isinstance(value, list):
+            made[name] = [member for member in value if member != author]
+    if changes := dict(body.get("changes", {})):
+        made["changes"] = changes
     for place in (made, changes):
         if place.get("topic") in topics:
             place["topic"] = topics[place["topic"]]
@@ -150,7 +153,7 @@ def _topics_of(author: str, events: Iterable[Event]) -> dict[str, str]:
     """Return the names of topics that ``author`` alone added, and what they are called from now on."""
     added = [event for event in events if event.kind == "topic.added"]
     others = {event.body["name"] for event in added if event.actor != author}
-    return {one.body["name"]: f"topic {one.seq}" for one in added if one.body["name"] not in others}
+    return {event.body["name"]: f"topic {event.seq}" for event in added if event.body["name"] not in others}
 
 
 def _empty_settings(project: Project, author: str, events: Iterable[Event]) -> None:
@@ -163,10 +166,10 @@ def _empty_settings(project: Project, author: str, events: Iterable[Event]) -> N
         elif event.kind == "release.frozen":
             card = {name: plain[name] for name in plain if last.get(name) == author}
             event.body = event.body | {"card": event.body["card"] | card}
-    own = {name for name, actor in last.items() if actor == author}
-    for name in own & set(_SETTINGS):
+    theirs = {name for name, actor in last.items() if actor == author}
+    for name in theirs & set(_SETTINGS):
         setattr(project, name, "")
-    project.questions = {key: text for key, text in project.questions.items() if f"questions.{key}" not in own}
+    project.questions = {key: text for key, text in project.questions.items() if f"questions.{key}" not in theirs}
     project.save(update_fields=("questions", *_SETTINGS))
 
 

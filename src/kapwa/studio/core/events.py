@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from kapwa.studio.core.forms import release_of
-from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic, change
 
 
 @kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
@@ -36,9 +36,7 @@ def topic_added(event: Event, *, live: bool) -> None:
 @kind("topic.retired", stays=True)
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
-    topic = found_or_refused(Topic, event, _("There is no such topic."))
-    topic.retired = True
-    topic.save()
+    change(row_or_refused(Topic, event, _("There is no such topic.")), retired=True)
 
 
 @kind("message.translated")
@@ -53,13 +51,11 @@ def message_approved(event: Event, *, live: bool) -> None:
     if not event.subject:
         _put(event, approved=True, approver=event.actor)
         return
-    found = InterfaceText.objects.filter(project_id=event.project_id, id=event.subject).first()
-    if found is None:
-        raise RefusedError(_("Somebody has changed this text."), hint=_("Open the page again."))
-    if live and found.author == event.actor:
+    hint = _("Open the page again.")
+    row = row_or_refused(InterfaceText, event, _("Somebody has changed this text."), hint=hint)
+    if live and row.author == event.actor:
         raise RefusedError(_("You wrote this text."), hint=_("Somebody else has to approve it."))
-    found.approved, found.approver, found.seq = True, event.actor, event.seq
-    found.save()
+    change(row, approved=True, approver=event.actor, seq=event.seq)
 
 
 def _put(event: Event, **state: object) -> None:

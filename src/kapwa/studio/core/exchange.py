@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from kapwa.errors import DataError, UsageError
-from kapwa.files import replacing
+from kapwa.files import replacing, write_text
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces
 from kapwa.studio.core.forms import form_of
@@ -34,14 +34,14 @@ _MOST_UNPACKED = 1_000_000_000
 FORMAT = 1
 # What Django raises for rows that no studio wrote.
 _STRANGE = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, ValidationError)
-# What of a project travels in an archive besides its events: (file, table, the columns that stay behind).
-_TABLES: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
-    ("project", Project, ("id", "slug")),
-    ("consents", ConsentText, ("id", "project_id")),
-    ("people", Person, ("password", "last_login")),
-    ("members", Membership, ("id", "project_id")),
-    ("invitations", Invitation, ("id", "project_id")),
-    ("events", Event, ("seq", "project_id")),
+# What of a project travels in an archive: (file, table, how its rows name the project, the columns that stay behind).
+_TABLES: tuple[tuple[str, Any, str, tuple[str, ...]], ...] = (
+    ("project", Project, "pk", ("id", "slug")),
+    ("consents", ConsentText, "project", ("id", "project_id")),
+    ("people", Person, "memberships__project", ("password", "last_login")),
+    ("members", Membership, "project", ("id", "project_id")),
+    ("invitations", Invitation, "project", ("id", "project_id")),
+    ("events", Event, "project", ("seq", "project_id")),
 )
 
 
@@ -53,7 +53,7 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
     no person, no name, no code and no vote that is not revealed; people come in anew. The project's secret, by which
     answers that were erased could be guessed from decisions on them, is in no archive; it goes to the file ``secret``.
     """
-    rows = {name: list(_rows(project, name, model, left)) for name, model, left in _TABLES}
+    rows = {name: list(_rows(project, *table)) for name, *table in _TABLES}
     (about,) = rows["project"]
     salt = about.pop("salt")
     if not whole:
@@ -67,30 +67,18 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
         write_private(secret, salt)
     with replacing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_ABOUT, json.dumps({"format": FORMAT, "whole": whole}) + "\n")
-        for name, found in rows.items():
-            lines = (json.dumps(row, ensure_ascii=False, cls=DjangoJSONEncoder) for row in found)
+        for name, table_rows in rows.items():
+            lines = (json.dumps(row, ensure_ascii=False, cls=DjangoJSONEncoder) for row in table_rows)
             archive.writestr(f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
     out.chmod(0o600)
     return len(rows["events"])
 
 
-def _rows(project: Project, name: str, model: Any, left: Iterable[str]) -> Iterable[dict[str, Any]]:
-    if name == "project":
-        found = model.objects.filter(pk=project.pk)
-    elif name == "people":
-        found = model.objects.filter(memberships__project=project)
-    else:
-        found = model.objects.filter(project=project)
-    # Ids of rows differ from database to database: what a row points to is named by what does not.
-    column, names = "", dict[int, Any]()
-    if name == "invitations":
-        column, names = "member_id", dict(Membership.objects.filter(project=project).values_list("id", "author"))
-    elif name == "events":
-        column, names = "parent", dict(found.values_list("seq", "uuid"))
-    for row in found.order_by("pk").values():
-        if column:
-            row[column] = names.get(row[column])
-        yield {key: value for key, value in row.items() if key not in left}
+def _rows(project: Project, model: Any, by: str, left_behind: Iterable[str]) -> Iterable[dict[str, Any]]:
+    for row in model.objects.filter(**{by: project.pk}).order_by("pk").values():
+        if row.get("member_id"):  # ids of rows differ from database to database, authors do not
+            row["member_id"] = Membership.objects.get(pk=row["member_id"]).author
+        yield {name: value for name, value in row.items() if name not in left_behind}
 
 
 def import_project(slug: str, archive: Path, *, secret: Path | None = None, withdrawn: Path | None = None) -> Project:
@@ -101,20 +89,20 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
     Raises UsageError where the name is taken or the project is here already, DataError for a file that is no archive,
     is too large, or holds what this version does not know; then nothing is changed.
     """
-    found = read_archive(archive)
+    tables = read_archive(archive)
     if secret is not None:
-        found["project"][0]["salt"] = read_private(secret)
+        tables["project"][0]["salt"] = read_private(secret)
     if withdrawn is not None and not withdrawn.is_file():
-        raise UsageError(
-            f"There is no file {withdrawn}.", hint="Name the withdrawals.jsonl of a release, or leave it out."
-        )
-    known = withdrawals.known(*([withdrawn] if withdrawn else []))
+        hint = "Name the withdrawals.jsonl of a release, or leave it out."
+        raise UsageError(f"There is no file {withdrawn}.", hint=hint)
+    files = [withdrawn] if withdrawn else []
+    known = withdrawals.known(*files)
     try:
-        made = _put_back(slug, found, known)
+        made = _put_back(slug, tables, known)
     except (DatabaseError, *_STRANGE) as error:
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
-    withdrawals.keep(*([withdrawn] if withdrawn else []))
+    withdrawals.keep(*files)
     clear_traces()  # the database never held what was withdrawn, but for the transaction that took it away
     return made
 
@@ -126,7 +114,7 @@ def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
             if (form := json.loads(opened.read(_ABOUT))["format"]) != FORMAT:
                 message = f"is an archive of format {form!r}; this version of Kapwa reads format {FORMAT}."
                 raise DataError(message, path=archive, hint="Update Kapwa. Nothing was changed.")
-            files = {name: opened.getinfo(f"{name}.jsonl") for name, _, _ in _TABLES}
+            files = {name: opened.getinfo(f"{name}.jsonl") for name, *_table in _TABLES}
             if sum(file.file_size for file in files.values()) > _MOST_UNPACKED:
                 raise DataError(f"unpacks to more than {_MOST_UNPACKED:,} bytes.", path=archive)
             return {
@@ -154,15 +142,14 @@ def lacking(kept: Path) -> list[str]:
         except RefusedError as error:
             return [f"{kept}: {error.summary}"]
         return [] if same else [f"{kept}: the database {'makes another' if release else 'has no such'} release"]
-    given = {str(row.get("uuid")) for row in read_archive(kept)["events"]}
-    gone = given.difference(map(str, Event.objects.values_list("uuid", flat=True)))
-    return [f"{kept}: {len(gone)} of its {len(given)} events are not in the database"] if gone else []
+    kept_ids = {str(row.get("uuid")) for row in read_archive(kept)["events"]}
+    gone = kept_ids.difference(map(str, Event.objects.values_list("uuid", flat=True)))
+    return [f"{kept}: {len(gone)} of its {len(kept_ids)} events are not in the database"] if gone else []
 
 
 def write_private(path: Path, salt: str) -> None:
     """Write a project's secret into a file that only its owner may read."""
-    with replacing(path) as temporary:
-        temporary.write_text(f"{salt}\n", encoding="ascii")
+    write_text(path, f"{salt}\n")
     path.chmod(0o600)
 
 
@@ -177,36 +164,33 @@ def read_private(path: Path) -> str:
     return salt
 
 
-def _put_back(slug: str, found: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
+def _put_back(slug: str, tables: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
     with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
             raise UsageError(f"A project {slug!r} already exists.", hint="Import the archive under another name.")
-        ids = [row["uuid"] for row in found["events"][:500]]
-        codes = [row["code"] for row in found["invitations"][:500]]
+        ids = [row["uuid"] for row in tables["events"][:500]]
+        codes = [row["code"] for row in tables["invitations"][:500]]
         if Event.objects.filter(uuid__in=ids).exists() or Invitation.objects.filter(code__in=codes).exists():
             hint = "Import it into another studio: --home FOLDER"
             raise UsageError("This studio already has the project of this archive.", hint=hint)
-        project = Project.objects.create(slug=slug, **found["project"][0])
+        project = Project.objects.create(slug=slug, **tables["project"][0])
         form_of(project)  # of a form that this version knows
-        for row in found["consents"]:
+        for row in tables["consents"]:
             ConsentText.objects.create(project=project, **row)
-        for row in found["people"]:
+        for row in tables["people"]:
             # Who is here keeps their code of today; who comes without one is let back in by a coordinator.
             Person.objects.get_or_create(id=row.pop("id"), defaults={"access": hashed(new_code()), **row})
-        for row in found["members"]:
+        for row in tables["members"]:
             Membership.objects.create(project=project, **row)
-        for row in found["invitations"]:
+        for row in tables["invitations"]:
             member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
             Invitation.objects.create(project=project, member=member, **row)
         times = ("device_time", "server_time")
-        parents = {row["uuid"]: row.pop("parent") for row in found["events"]}
-        events = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in found["events"]]
-        made = Event.objects.bulk_create([Event(project=project, **row) for row in events], batch_size=500)
-        numbers = {event.uuid: event.seq for event in made}
-        for event in made:
-            event.parent = numbers.get(parents[event.uuid])
-        Event.objects.bulk_update([event for event in made if event.parent], ["parent"], batch_size=500)
+        for row in tables["events"]:
+            row.pop("parent", None)  # stands in archives of checkouts before 0.1.0, and nothing read it
+        rows = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in tables["events"]]
+        events = Event.objects.bulk_create([Event(project=project, **row) for row in rows], batch_size=500)
         rebuild(project)
-        known = dict(withdrawn) | {one["who"]: one["depth"] for one in withdrawals.lines(made)}
+        known = dict(withdrawn) | {line["who"]: line["depth"] for line in withdrawals.lines(events)}
         withdrawals.redo(project, known)
     return project

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 
 from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.release import ReleaseForm
@@ -33,7 +33,7 @@ class Form:
     release: type[ReleaseForm]
     menu: str
     settings: tuple[str, ...]
-    home: Callable[[HttpRequest, Visit, Sequence[tuple[Desk, int]]], HttpResponse]
+    home: Callable[[Visit, Sequence[tuple[Desk, int]]], HttpResponse]
     take_in: Callable[[Project, str | Path], str]
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from django.db import transaction
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -27,7 +28,7 @@ from kapwa.errors import UsageError
 from kapwa.files import digest, filling
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.consent import unwilling_authors
-from kapwa.studio.core.describe import Tables, as_markdown, croissant, datasheet, languages_of, log_facts, readme
+from kapwa.studio.core.describe import Tables, croissant, datasheet, languages_of, log_facts, readme
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import lock_project, record, single_writer
@@ -109,10 +110,8 @@ def _write(files: Mapping[str, bytes], folder: Path) -> None:
         for name, content in files.items():
             (fresh / name).write_bytes(content)
         if errors := check_folder(fresh).errors:
-            raise UsageError(
-                _("The release would not run: %(reason)s") % {"reason": errors[0].message},
-                hint=_("Correct this, and try again."),
-            )
+            message = _("The release would not run: %(reason)s") % {"reason": errors[0].message}
+            raise UsageError(message, hint=_("Correct this, and try again."))
 
 
 def _numbers(version: str) -> tuple[int, int, int]:
@@ -124,8 +123,8 @@ def _numbers(version: str) -> tuple[int, int, int]:
 
 def _checked_date(date: str | None) -> str:
     try:
-        found = datetime.now(UTC) if date is None else datetime.fromisoformat(date)
-        return found.date().isoformat()
+        day = datetime.now(UTC) if date is None else datetime.fromisoformat(date)
+        return day.date().isoformat()
     except ValueError:
         raise UsageError(_("“%(text)s” is not a date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
 
@@ -136,15 +135,15 @@ def plan_release(project: Project) -> Plan:
     items, accepted = form.items(unwilling), form.items(())
     authors = form.authors(items) - unwilling
     facts = form.facts(items) | log_facts(project, items, unwilling)
-    found = form.published(items, facts)
-    tables = _tables(found)
+    published = form.published(items, facts)
+    tables = _tables(published)
     release = Release(
         project=project,
         items=items,
         card=_card(form, languages_of(tables)),
         authors=sorted(authors),
         facts=facts,
-        digests={"tables": _held(tables), "items": form.keys(found)},
+        digests={"tables": _held(tables), "items": form.keys(published)},
     )
     lacking = ", ".join(_(Path(name).stem) for name in form.files if name not in tables)
     return Plan(release, *_step(form, release), len(accepted.keys() - items.keys()), lacking)
@@ -166,11 +165,9 @@ def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
         last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
         least = (*last[:place], last[place] + 1, 0, 0)[:3]
         if numbers < least:
-            said = {"version": version, "before": form.last.version, "why": plan.why}
-            raise UsageError(
-                _("%(version)s is too small a step after %(before)s: %(why)s.") % said,
-                hint=_("Use %(version)s.") % {"version": ".".join(map(str, least))},
-            )
+            names = {"version": version, "previous": form.last.version, "why": plan.why}
+            message = _("%(version)s is too small a step after %(before)s: %(why)s.") % names
+            raise UsageError(message, hint=_("Use %(version)s.") % {"version": ".".join(map(str, least))})
 
 
 def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
@@ -201,7 +198,7 @@ def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
 def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
     """Return what the card of a release says, but for its authors, who may still withdraw their names."""
     project = form.project
-    given = [line.strip() for line in project.limits.split("\n") if line.strip()]
+    limits = [line.strip() for line in project.limits.split("\n") if line.strip()]
     return {
         "culture": project.culture,
         "language": languages[0] if len(languages) == 1 else MANY_LANGUAGES,
@@ -210,38 +207,37 @@ def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
         "collected": project.collected or form.collected,
         "consent": "Every contributor agreed to the project's consent text before their first task.",
         "reviewed_by_native_speakers": form.reviewed,
-        "limits": given or [LIMITS],
+        "limits": limits or [LIMITS],
     }
 
 
 def credits_of(project: Project, authors: list[str]) -> list[str]:
     """Return how the authors of a release want to be credited today, without those who want none."""
-    found = []
-    for member in Membership.objects.filter(project=project, author__in=authors).select_related("person"):
-        if member.credit == "name" and member.person is not None and member.person.name:
-            found.append(member.person.name)
-        elif member.credit == "pseudonym" and member.pseudonym:
-            found.append(member.pseudonym)
-    return sorted(" ".join(name.split()) for name in found)
+    members = Membership.objects.filter(project=project, author__in=authors).exclude(credit="").select_related("person")
+    names = [member.person.name if member.credit == "name" else member.pseudonym for member in members]
+    return sorted(" ".join(name.split()) for name in names if name)
 
 
 def canary(project: Project, version: str) -> str:
     """Return the mark of a private part: where a model knows it, the model has read that part."""
-    own = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
-    return f"kapwa-canary-{own}"
+    mark = hashlib.blake2b(f"{project.salt}\0canary\0{version}".encode(), digest_size=16).hexdigest()
+    return f"kapwa-canary-{mark}"
 
 
 def release_files(project: Project, release: Release, *, private: bool = False) -> dict[str, bytes]:
     """Return the files of a release, or of its private part, by name; raise RefusedError where something is removed."""
     form = release_of(project)
     form.culture = release.card["culture"]
-    found = form.published(release.items, release.facts)
-    if release.items.keys() - {one.item for one in found} or release.digests["tables"] != _held(_tables(found)):
+    published = form.published(release.items, release.facts)
+    removed = release.items.keys() - {item.item for item in published}
+    if removed or release.digests["tables"] != _held(_tables(published)):
         message = _("A text of release %(version)s has been removed, so this release cannot be written again.")
         raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
     share = release.private
-    found = [one for one in found if not one.privacy_unit or is_private(project, one.privacy_unit, share) == private]
-    tables = _tables(found)
+    published = [
+        item for item in published if not item.privacy_unit or is_private(project, item.privacy_unit, share) == private
+    ]
+    tables = _tables(published)
     if any(name not in tables for name in form.files):
         part = "private" if private else "public"
         raise UsageError(f"Nothing is {part} at a share of {release.private}.", hint=_("Try another share."))
@@ -251,15 +247,18 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     if private:
         mark = f"Private: do not publish, nor train on it. {canary(project, release.version)}"
         card["limits"] = [*card["limits"], mark]
+    unnamed = len(release.authors) - len(credited)
+    credits_page = {"title": card["title"], "release": release, "names": credited, "unnamed": unnamed}
     about = form.about.format(culture=card["culture"])
     files = {
         **encoded,
         CARD_NAME: yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=100).encode(),
-        "CREDITS.md": _credits(card["title"], release, credited).encode(),
+        "CREDITS.md": render_to_string("studio/release_credits.md", credits_page).encode(),
         "README.md": readme(card, about, tables).encode(),
     }
     if gone := form.withdrawn(release):
-        files[WITHDRAWN_NAME] = _json_lines([{"salt": public_salt(project), "hash": one} for one in sorted(gone)])
+        salt = public_salt(project)
+        files[WITHDRAWN_NAME] = _json_lines([{"salt": salt, "hash": gone_hash} for gone_hash in sorted(gone)])
     left = withdrawals.lines(Event.objects.filter(project=project, seq__lt=release.seq).order_by("seq"))
     if left:
         files[withdrawals.NAME] = _json_lines(left)
@@ -272,17 +271,17 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
         "name": project.slug,
         "version": release.version,
         "date": release.date,
-        "items": {one.name: one.revision for one in found},
+        "items": {item.name: item.revision for item in published},
         "sha256": _hashes(files),
     }
     files[MANIFEST] = (json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
     return files
 
 
-def _tables(found: Sequence[Published]) -> dict[str, list[Mapping[str, Any]]]:
+def _tables(published: Sequence[Published]) -> dict[str, list[Mapping[str, Any]]]:
     tables: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for one in found:
-        for name, rows in one.tables.items():
+    for item in published:
+        for name, rows in item.tables.items():
             tables[name] += rows
     return {name: rows for name, rows in tables.items() if rows}
 
@@ -299,8 +298,11 @@ def _encoded(tables: Tables) -> dict[str, bytes]:
 def _held(tables: Tables) -> str:
     """Return a hash of what tables hold, however their columns are ordered and whatever the project is called."""
     named = {"id", "cluster", "culture"}
-    rows = {name: [{k: v for k, v in row.items() if k not in named} for row in own] for name, own in tables.items()}
-    return digest({name: json.dumps(own, sort_keys=True).encode() for name, own in rows.items()})
+    parts = {}
+    for name, rows in tables.items():
+        held = [{column: cell for column, cell in row.items() if column not in named} for row in rows]
+        parts[name] = json.dumps(held, sort_keys=True).encode()
+    return digest(parts)
 
 
 def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -309,11 +311,3 @@ def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 def _hashes(files: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-
-
-def _credits(title: str, release: Release, names: list[str]) -> str:
-    lines = [f"# {as_markdown(title)}, {release.version}", "", f"Frozen on {release.date}.", ""]
-    lines += [f"- {as_markdown(name)}" for name in names]
-    if unnamed := len(release.authors) - len(names):
-        lines.append(f"- {unnamed} not named")
-    return "\n".join(lines) + "\n"

@@ -55,16 +55,16 @@ class Record(BaseModel):
 
     @field_validator("device_time", mode="wrap")
     @classmethod
-    def _readable(cls, given: Any, read: Callable[[Any], datetime | None]) -> datetime | None:
+    def _readable(cls, sent: Any, read: Callable[[Any], datetime | None]) -> datetime | None:
         """Return None for what a strange clock says; what was filled in counts all the same."""
         try:
-            found = read(given)
-            return found and found.astimezone(UTC)
+            time = read(sent)
+            return time and time.astimezone(UTC)
         except (ValueError, OverflowError):  # the last hour of the year 9999 is none in UTC
             return None
 
 
-class Taken(NamedTuple):
+class Outcome(NamedTuple):
     """How many answers are new, how many were here before, and what was not taken, in people's words."""
 
     new: int
@@ -100,7 +100,7 @@ class PresenceCookie:
         return answer
 
 
-def take(members: Mapping[str, Membership], one: Any) -> dict[str, Any]:
+def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
     """Take a record as that of one of ``members``, by token, and answer for it: ``uuid``, ``status`` and ``message``.
 
     200: it is recorded, now or before. 403: somebody else filled it in; nothing is recorded. 409: its number is taken
@@ -109,7 +109,7 @@ def take(members: Mapping[str, Membership], one: Any) -> dict[str, Any]:
     """
     try:
         with transaction.atomic():
-            status, message = _take(members, Record.model_validate(one))
+            status, message = _take(members, Record.model_validate(sent))
     except ValidationError:
         hint = _("Save the answers to a file, and show it to whoever helps you.")
         status, message = 422, f"{_('This record is damaged.')} {hint}"
@@ -120,28 +120,28 @@ def take(members: Mapping[str, Membership], one: Any) -> dict[str, Any]:
     except Exception:
         logging.getLogger("django.request").exception("a record could not be taken")
         status, message = 500, _("This failed because of an error in the studio. Tell whoever runs the studio.")
-    number = str(one.get("uuid", "")) if isinstance(one, dict) else ""
+    number = str(sent.get("uuid", "")) if isinstance(sent, dict) else ""
     return {"uuid": number, "status": status, "message": message}
 
 
-def _take(members: Mapping[str, Membership], given: Record) -> tuple[int, str]:
-    member = members.get(given.person)
+def _take(members: Mapping[str, Membership], sent: Record) -> tuple[int, str]:
+    member = members.get(sent.person)
     if member is None:
         return 403, _("Somebody else filled this in. It will be sent when they sign in.")
-    task = task_of(member, given.desk, given.subject, given.seen)
+    task = task_of(member, sent.desk, sent.subject, sent.seen)
     try:
-        deliver(member, task, given.values, uuid=given.uuid, device_time=given.device_time)
+        deliver(member, task, sent.values, uuid=sent.uuid, device_time=sent.device_time)
     except ConflictError as error:
         # With the names that the desk's own events have, by which an erasure finds what rests on others' words.
-        body = filled_in(member, task, given.values)[1] | {"desk": given.desk, "uuid": str(given.uuid)}
-        once = uuids.uuid5(_CONFLICTING, json.dumps([member.author, given.subject, body]))
-        of: dict[str, Any] = {"actor": member.author, "subject": given.subject, "device_time": given.device_time}
+        body = filled_in(member, task, sent.values)[1] | {"desk": sent.desk, "uuid": str(sent.uuid)}
+        once = uuids.uuid5(_CONFLICTING, json.dumps([member.author, sent.subject, body]))
+        of: dict[str, Any] = {"actor": member.author, "subject": sent.subject, "device_time": sent.device_time}
         record(member.project, "record.conflicting", body, uuid=once, **of)
         return 409, str(error)
     return 200, ""
 
 
-def take_in(project: Project, path: Path, *, only: Membership | None = None, by: str = "") -> Taken:
+def take_in(project: Project, path: Path, *, only: Membership | None = None, by: str = "") -> Outcome:
     """Take in the records of a file: a workbook, a CSV of Collect's submissions, or what a phone saved (JSON).
 
     ``only``: the one member whose answers may be in it; None takes everybody's. ``by``: the author who brings it, which
@@ -151,18 +151,18 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
     # Nobody else waits while the file is read, nor longer than for a phone's records while they are taken in.
     admit(path, WORK)
     saved = path.suffix.lower() == ".json"
-    given = list(enumerate(records_of(path.read_bytes(), path), start=1)) if saved else _rows(project, path)
-    if len(given) > MOST.rows:
+    records = list(enumerate(records_of(path.read_bytes(), path), start=1)) if saved else _rows(project, path)
+    if len(records) > MOST.rows:
         raise DataError(f"holds more than {MOST.rows:,} answers.", path=path, hint="Split it.")
     new, refused = 0, list[str]()
-    for first in range(0, len(given), MOST_RECORDS):
-        part = _take_part(project, given[first : first + MOST_RECORDS], only=only, by=by)
+    for first in range(0, len(records), MOST_RECORDS):
+        part = _take_part(project, records[first : first + MOST_RECORDS], only=only, by=by)
         new += part.new
         refused += (f"{path.name}, {line}" for line in part.refused)
-    return Taken(new, len(given) - len(refused) - new, refused)
+    return Outcome(new, len(records) - len(refused) - new, refused)
 
 
-def _take_part(project: Project, given: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Taken:
+def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Membership | None, by: str) -> Outcome:
     """Take in as many records as a phone sends at once, each with its row, while others wait."""
     answers = Event.objects.filter(project=project).exclude(kind="record.conflicting")
     with single_writer(), transaction.atomic():
@@ -171,31 +171,31 @@ def _take_part(project: Project, given: Sequence[tuple[int, Any]], *, only: Memb
         present = present.filter(pk=only.pk) if only else present
         members = {token_of(member.person_id): member for member in present.select_related("project") if agreed(member)}
         before, refused = answers.count(), []
-        for row, sent in given:
+        for row, sent in records:
             answer = take(members, sent)
             if answer["status"] != 200:
                 refused.append(f"row {row}: {_REFUSED.get(answer['status'], answer['message'])}")
         new = answers.count() - before
         if by and new:
             record(project, "work.brought", {"new": new}, actor=by)
-    return Taken(new, len(given) - len(refused) - new, refused)
+    return Outcome(new, len(records) - len(refused) - new, refused)
 
 
 def records_of(content: bytes, path: Path | None = None) -> list[Any]:
     """Return the records in what a phone sent or saved; raise DataError for what holds none."""
     try:
-        found = json.loads(content)["records"]
+        records = json.loads(content)["records"]
     except (ValueError, RecursionError, LookupError, TypeError):
-        found = None
-    if not isinstance(found, list):
+        records = None
+    if not isinstance(records, list):
         raise DataError("holds no answers of a phone.", path=path, hint="Save them on the phone's page once more.")
-    return found
+    return records
 
 
 def _rows(project: Project, path: Path) -> list[tuple[int, dict[str, Any]]]:
     """Return the tasks that are filled in; a row of a workbook has one, a submission of Collect several."""
     rows = read_sheet(path)
-    ours = {heading: found.groups("") for heading in rows[0].cells if (found := _OURS.search(heading))}
+    ours = {heading: match.groups("") for heading in rows[0].cells if (match := _OURS.search(heading))}
     if "task" not in [name for _task, name in ours.values()]:
         hint = "Send a workbook of the studio, submissions of its form for ODK Collect, or the file of a phone."
         raise DataError("is not a file of work from the studio.", path=path, row=1, hint=hint)

@@ -65,13 +65,13 @@ def catalog(tag: str) -> polib.POFile:
     """Return the messages with their texts of a shipped language; for any other all of them without texts."""
     if tag in shipped():
         return polib.pofile(str(LOCALE / tag / "LC_MESSAGES" / "django.po"))
-    found = polib.pofile(str(LOCALE / "django.pot"))
+    messages = polib.pofile(str(LOCALE / "django.pot"))
     rule = trans_real.DjangoTranslation(tag)._info.get("plural-forms", "nplurals=2; plural=(n != 1);")
-    found.metadata |= {"Language": tag, "Plural-Forms": rule}
-    for entry in found:
+    messages.metadata |= {"Language": tag, "Plural-Forms": rule}
+    for entry in messages:
         if entry.msgid_plural:
-            entry.msgstr_plural = dict.fromkeys(range(plural_forms(found)), "")
-    return found
+            entry.msgstr_plural = dict.fromkeys(range(plural_forms(messages)), "")
+    return messages
 
 
 def plural_forms(catalog: polib.POFile) -> int:
@@ -92,13 +92,13 @@ def fault(entry: polib.POEntry, texts: Sequence[str]) -> str:
     """
     source = entry.msgid_plural or entry.msgid
     for place, text in enumerate(texts, start=1):
-        wanted, found = set(_PLACEHOLDER.findall(source)), set(_PLACEHOLDER.findall(text))
-        wrong = wanted ^ found if place == len(texts) else found - wanted
+        wanted, present = set(_PLACEHOLDER.findall(source)), set(_PLACEHOLDER.findall(text))
+        wrong = wanted ^ present if place == len(texts) else present - wanted
         if (unnamed := _UNNAMED.findall(source)) != _UNNAMED.findall(text):  # filled in by their number and order
             wrong |= {*unnamed, *_UNNAMED.findall(text)}
         if wrong:
-            said = _("The placeholders differ from those of the English text: %(names)s.")
-            return said % {"names": ", ".join(sorted(wrong))}
+            message = _("The placeholders differ from those of the English text: %(names)s.")
+            return message % {"names": ", ".join(sorted(wrong))}
         if sorted(_MARKUP.findall(text)) != sorted(_MARKUP.findall(source)):
             return _("HTML characters, such as < > and double quotes, must be the same as in the English text.")
     return ""
@@ -123,15 +123,15 @@ def overlaid(tag: str, rows: Iterable[InterfaceText]) -> polib.POFile:
 
 def _rows(project: Project | None) -> Any:
     """Return a project's texts; on pages of no project those that the only one approved: none writes into others'."""
-    found = InterfaceText.objects.filter(project=project) if project else InterfaceText.objects.filter(approved=True)
-    return found if project or Project.objects.count() == 1 else found.none()
+    rows = InterfaceText.objects.filter(project=project) if project else InterfaceText.objects.filter(approved=True)
+    return rows if project or Project.objects.count() == 1 else rows.none()
 
 
 def _versions(project: Project | None) -> dict[str, tuple[Any, ...]]:
     """Return by language what differs whenever its texts do; how many of them are approved is the last of it."""
     counted = {"some": Max("id"), "age": Sum("seq"), "good": Count("id", filter=Q(approved=True))}
-    found = _rows(project).order_by().values("language").annotate(**counted)
-    return {tag: tuple(version) for tag, *version in found.values_list("language", *counted)}
+    versions = _rows(project).order_by().values("language").annotate(**counted)
+    return {tag: tuple(version) for tag, *version in versions.values_list("language", *counted)}
 
 
 @lru_cache(maxsize=64)
@@ -176,7 +176,7 @@ def activate_language(request: HttpRequest, project: Project | None, *, guarded:
     version = versions.get(tag, (0,))
     trans_real._active.value = _translation(tag, project, version, guarded=guarded)
     request.LANGUAGE_CODE = tag
-    request.interface = Interface(language(tag), [language(one) for one in offered], _note(tag, version[-1]))
+    request.interface = Interface(language(tag), [language(other) for other in offered], _note(tag, version[-1]))
 
 
 def _offered(begun: Iterable[str]) -> list[str]:
@@ -200,9 +200,9 @@ def speaking(tag: str, project: Project) -> Iterator[None]:
 
 
 def _chosen(request: HttpRequest, offered: Sequence[str]) -> str:
-    own = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
-    if own in offered:
-        return own
+    cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+    if cookie in offered:
+        return cookie
     for wanted, _weight in trans_real.parse_accept_lang_header(request.headers.get("Accept-Language", "")):
         for tag in offered:
             if tag.lower() == wanted or tag == canonical(wanted):
@@ -218,12 +218,12 @@ def _note(tag: str, approved: int) -> str:
     counts = {"n": approved + sum(APPROVED in entry.tcomment for entry in entries), "all": len(entries)}
     if not counts["n"]:
         return _("This translation of the studio was made by a machine. No person has approved it yet.")
-    said = ngettext(
+    note = ngettext(
         "This translation of the studio was made by a machine. People have approved %(n)d of its %(all)d texts.",
         "This translation of the studio was made by a machine. People have approved %(n)d of its %(all)d texts.",
         counts["n"],
     )
-    return said % counts if counts["n"] < counts["all"] else ""
+    return note % counts if counts["n"] < counts["all"] else ""
 
 
 class InterfaceMiddleware(LocaleMiddleware):

@@ -55,9 +55,12 @@ def common(event: Event) -> dict[str, Any]:
     return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
 
 
-def found_or_refused(table: type[Row], event: Event, gone: str) -> Row:
-    """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none."""
-    found = table.objects.filter(project_id=event.project_id, id=event.subject).first()
-    if found is None:
-        raise RefusedError(gone, hint=_("Go back to the list."))
-    return found
+def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: Any) -> Row:
+    """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none.
+
+    ``where``: what else must be true of it.
+    """
+    row = table.objects.filter(project_id=event.project_id, id=event.subject, **where).first()
+    if row is None:
+        raise RefusedError(gone, hint=hint or _("Go back to the list."))
+    return row

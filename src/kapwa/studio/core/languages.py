@@ -39,14 +39,14 @@ def known() -> list[Language]:
 
 def language(tag: str) -> Language:
     """Return what is known of ``tag``, from its nearest known part; for others the browser finds the direction."""
-    found, part = None, tag
-    while found is None and part:
-        found = _KNOWN.get(part)
+    match, part = None, tag
+    while match is None and part:
+        match = _KNOWN.get(part)
         part = part.rpartition("-")[0]
-    direction = found.direction if found else "auto"
-    if _NAMES_SCRIPT.match(tag) and (found is None or found.tag != tag):
+    direction = match.direction if match else "auto"
+    if _NAMES_SCRIPT.match(tag) and (match is None or match.tag != tag):
         direction = "rtl" if _FROM_RIGHT.search(tag) else "ltr"
-    name = found.name if found and found.tag == tag else f"{found.name} ({tag})" if found else tag
+    name = match.name if match and match.tag == tag else f"{match.name} ({tag})" if match else tag
     return Language(tag, name, direction)
 
 

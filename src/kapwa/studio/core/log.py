@@ -25,7 +25,7 @@ from kapwa.studio.core.tables import Current, Event, Membership, Project
 # SQLite takes one writer at a time; whoever waits inside the database may wait for ever, so they wait here.
 _WRITER = threading.RLock()
 # The tables that are made from events, of every part of the studio.
-_TABLES = sorted((one for one in apps.get_models() if issubclass(one, Current)), key=lambda table: table.__name__)
+_TABLES = sorted((table for table in apps.get_models() if issubclass(table, Current)), key=lambda table: table.__name__)
 
 
 class ConflictError(KapwaError):
@@ -53,7 +53,6 @@ def record(
     actor: str,
     uuid: uuids.UUID | None = None,
     subject: str = "",
-    parent: int | None = None,
     device_time: datetime | None = None,
 ) -> Event:
     """Add an event and apply it; the same event sent again is returned as it stands, without a second effect.
@@ -65,10 +64,10 @@ def record(
     rules = KINDS[kind]
     lock_project(project)
     plain = json.loads(json.dumps(body))
-    own = {"project": project, "kind": kind, "actor": actor, "subject": subject}
+    about = {"project": project, "kind": kind, "actor": actor, "subject": subject}
     before = Event.objects.filter(uuid=uuid).first() if uuid else None
     if before is not None:
-        same = all(getattr(before, name) == value for name, value in own.items())
+        same = all(getattr(before, name) == value for name, value in about.items())
         if same and {name: value for name, value in before.body.items() if name != "number"} == plain:
             return before
         message = _("This was already sent with different content.")
@@ -78,8 +77,7 @@ def record(
         plain["number"] = 1 + (alike.filter(subject=subject) if rules.counted == "subject" else alike).count()
     if actor and Membership.objects.filter(project=project, author=actor, left__isnull=False).exists():
         raise RefusedError(_("You are signed out. Sign in again."))  # while it waited for its turn
-    given = {**own, "uuid": uuid or uuids.uuid4(), "parent": parent, "device_time": device_time}
-    event = Event.objects.create(**given, body=plain)
+    event = Event.objects.create(**about, uuid=uuid or uuids.uuid4(), device_time=device_time, body=plain)
     rules.apply(event, live=True)
     return event
 

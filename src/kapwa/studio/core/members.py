@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError, nearest
 from kapwa.files import filling
 from kapwa.studio.core.roles import ROLES
-from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode
+from kapwa.studio.core.tables import Invitation, Membership, Person, Project, WrongCode, change
 
 # 10^16 codes: however fast a server answers and from however many networks somebody guesses, a year finds none (see the
 # threat model), so nobody has to be kept out. Who knows how a code begins could try the rest: after so many wrong ones
@@ -56,10 +56,10 @@ def _keyed(text: str) -> str:
 def _network(address: str) -> str:
     """Return a hash of whose wrong codes are counted together: an address, of IPv6 the /48 of a provider's customer."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return _keyed(address)
-    plain = getattr(found, "ipv4_mapped", None) or found
+    plain = getattr(ip, "ipv4_mapped", None) or ip
     return _keyed(str(plain if plain.version == 4 else ipaddress.ip_network((plain, 48), strict=False)))
 
 
@@ -112,9 +112,9 @@ def ask_back(member: Membership, maker: str) -> str:
 
 def waiting_back(member: Membership, *, moderates: bool) -> QuerySet[Invitation]:
     """Return who waits to be let back in and may be by ``member``: themselves, or by a moderator who did not ask."""
-    found = Invitation.objects.filter(project=member.project, member__left=None, used=None, agreed="")
-    others = found.filter(member__isnull=False).exclude(maker=member.author) if moderates else found.none()
-    return (found.filter(member=member) | others).select_related("member").order_by("pk")
+    waiting = Invitation.objects.filter(project=member.project, member__left=None, used=None, agreed="")
+    others = waiting.filter(member__isnull=False).exclude(maker=member.author) if moderates else waiting.none()
+    return (waiting.filter(member=member) | others).select_related("member").order_by("pk")
 
 
 def usable(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
@@ -135,8 +135,7 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
         if member.person.memberships.exclude(pk=member.pk).exists():
             # Whoever runs one project may let somebody back into that one alone, not into others as them.
             member.person = Person()
-        member.person.access = hashed(code)
-        member.person.save()
+        change(member.person, access=hashed(code))
         member.save()
         return member.person, code
     if person is None:
@@ -160,8 +159,8 @@ def refuse_taken(project: Project, pseudonym: str, person: Person | None) -> Non
 
 def names(project: Project) -> dict[str, str]:
     """Return how each author of the log is called now; who asked to be forgotten is nobody."""
-    found = Membership.objects.filter(project=project).exclude(pseudonym="")
-    return dict(found.values_list("author", "pseudonym"))
+    members = Membership.objects.filter(project=project).exclude(pseudonym="")
+    return dict(members.values_list("author", "pseudonym"))
 
 
 def as_text(link: str) -> str:

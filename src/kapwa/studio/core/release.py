@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kapwa.datasets.withdrawn import withdrawn_hash
 from kapwa.studio.core.tables import Current, Event, Project, Release
+from kapwa.studio.core.text import key_of
 
 # What a card says of limits where the project says nothing.
 LIMITS = "It holds what the people who took part thought; others of the culture may differ."
@@ -68,8 +69,8 @@ class ReleaseForm:
 
     def authors(self, items: Items) -> set[str]:
         """Return the authors of the items."""
-        found = self.model.objects.filter(id__in=list(items)).values_list("authors", flat=True)
-        return {author for authors in found for author in authors}
+        rows = self.model.objects.filter(id__in=list(items)).values_list("authors", flat=True)
+        return {author for authors in rows for author in authors}
 
     def facts(self, items: Items) -> dict[str, Any]:
         """Return what :meth:`published` needs to know besides the items, as it is now."""
@@ -85,16 +86,13 @@ class ReleaseForm:
         gone = Event.objects.filter(uuid__in=begun, erased=True).values_list("body", flat=True)
         return {withdrawn_hash(public_salt(self.project), item_id(self.project, body["number"])) for body in gone}
 
-    def keys(self, found: Sequence[Published]) -> dict[str, str]:
+    def keys(self, published: Sequence[Published]) -> dict[str, str]:
         """Return a hash of what of each item must stay the same unless a release is a new major version."""
-        return {
-            one.item: hashlib.blake2b(
-                json.dumps([_without(row, self.describing) for rows in one.tables.values() for row in rows]).encode(),
-                key=self.project.salt.encode(),
-                digest_size=8,
-            ).hexdigest()
-            for one in found
-        }
+        keys = {}
+        for item in published:
+            rows = [_without(row, self.describing) for table in item.tables.values() for row in table]
+            keys[item.item] = key_of(self.project, json.dumps(rows))
+        return keys
 
 
 def _without(row: Mapping[str, Any], names: Collection[str]) -> list[tuple[str, Any]]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import DataError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
 
 from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.core.interface import activate_language
@@ -32,10 +32,10 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PROJECT = "p/<slug:project>/"
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """Who looks at a project."""
+class Visit(NamedTuple):
+    """Who looks at a project, and what they ask."""
 
+    request: HttpRequest
     project: Project
     member: Membership
 
@@ -44,8 +44,7 @@ class Visit:
         return any(role in roles for role in self.member.roles)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A page: its path, who reads it, who posts to it; ``public`` pages ask for nobody, ``api`` ones speak JSON."""
 
     name: str
@@ -84,20 +83,16 @@ def page(
     allowed = [*(SAFE if read else ()), *(["POST"] if write else ())]
 
     def register(view: View) -> View:
+        @require_http_methods(allowed)
         @wraps(view)
         def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
-            if request.method not in allowed:
-                return HttpResponseNotAllowed(allowed)
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
-            member = (
-                Membership.objects.select_related("project")
-                .filter(project__slug=project, person=request.user, left=None)
-                .first()
-            )
+            present = Membership.objects.filter(project__slug=project, person=request.user, left=None)
+            member = present.select_related("project").first()
             if member is None:  # that a project exists is nobody else's business
                 raise Http404
-            visit = Visit(member.project, member)
+            visit = Visit(request, member.project, member)
             # Its people may have worded the interface anew.
             activate_language(request, member.project, guarded=not consented)
             # What somebody agreed to and what they withdraw is theirs, also once they have no role any more.
@@ -118,10 +113,9 @@ def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
     allowed = [*SAFE, *(["POST"] if posts else ())]
 
     def register(view: View) -> View:
+        @require_http_methods(allowed)
         @wraps(view)
         def guarded(request: HttpRequest, **captured: Any) -> HttpResponse:
-            if request.method not in allowed:
-                return HttpResponseNotAllowed(allowed)
             return _answer(request, view, **captured)
 
         return _put(Page(view.__name__, path, guarded, NOBODY, NOBODY, public=True, consented=False))
@@ -135,11 +129,11 @@ def _nobody(request: HttpRequest, *, api: bool) -> HttpResponse:
     return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
 
 
-def _put(one: Page) -> View:
-    if one.name in PAGES:
-        raise UsageError(f"There are two pages {one.name!r}.")
-    PAGES[one.name] = one
-    return one.view
+def _put(entry: Page) -> View:
+    if entry.name in PAGES:
+        raise UsageError(f"There are two pages {entry.name!r}.")
+    PAGES[entry.name] = entry
+    return entry.view
 
 
 def _answer(
@@ -163,7 +157,7 @@ def _anew(visit: Visit) -> Visit:
     here = Membership.objects.select_related("project").filter(pk=visit.member.pk, left=None)
     if (member := here.first()) is None:
         raise Http404
-    return Visit(member.project, member)
+    return Visit(visit.request, member.project, member)
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:

@@ -9,11 +9,12 @@ import io
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.sheets import Column, Sheet, render
 from kapwa.errors import MissingDependencyError, UsageError
-from kapwa.studio.core.desks import BUTTON, Desk, Option, Shown, Task, task_of
+from kapwa.studio.core.desks import BUTTON, Desk, Field, Option, Shown, Task, task_of
 from kapwa.studio.core.intake import binding, token_of
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
 from kapwa.studio.core.languages import language
@@ -27,19 +28,18 @@ def workbook(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
     """Return tasks as a workbook, one a row; raises UsageError for a text that no cell holds."""
     parts = [(Column("number", 8), [str(number) for number in range(1, len(tasks) + 1)])]
     for place, shown in enumerate(zip_longest(*(task.shown for task in tasks)), start=1):
-        parts.append((Column(f"{_('Text')} {place}", 50), [_said(one) if one else "" for one in shown]))
+        parts.append((Column(f"{_('Text')} {place}", 50), [_as_line(text) if text else "" for text in shown]))
     for fields in zip(*(task.asked for task in tasks), strict=True):
         name, label = fields[0].name, fields[0].label
         if fields[0].options:
-            choices = [
-                "\n".join(f"{number} = {one.text}" for number, one in _numbered(field.options)) for field in fields
-            ]
+            choices = [_choices(field) for field in fields]
             parts.append((Column(_("Choices for: %(field)s") % {"field": name}, 40), choices))
         allowed = [tuple(str(number) for number, _one in _numbered(field.options)) for field in fields]
         parts.append((Column(f"{label} [{name}]", 12 if fields[0].options else 40, allowed), [""] * len(tasks)))
     parts.append((Column("[task]", 12), [binding(member, task) for task in tasks]))
     rows = list(zip(*(cells for _column, cells in parts), strict=True))
-    sheet = Sheet("work", [column for column, _cells in parts], rows, _instructions(desk))
+    instructions = render_to_string("studio/work_instructions.html", {"desk": desk})
+    sheet = Sheet("work", [column for column, _cells in parts], rows, instructions)
     return render(sheet, ("xlsx",))["work.xlsx"]
 
 
@@ -47,18 +47,12 @@ def _numbered(options: Sequence[Option]) -> list[tuple[int, Option]]:
     return list(enumerate(options, start=1))
 
 
-def _said(one: Shown) -> str:
-    return ": ".join(filter(None, (one.label, one.text)))
+def _choices(field: Field) -> str:
+    return "\n".join(f"{number} = {option.text}" for number, option in _numbered(field.options))
 
 
-def _instructions(desk: Desk) -> str:
-    lines = (
-        _("Where there are choices, write the number of your choice."),
-        _("To skip a task, leave all coloured cells of its row empty."),
-        _("Change nothing else. Save the file, and send it on the page “Work”, under “Import finished work”."),
-    )
-    first = _("Each row is one task. Read it, and fill in the coloured cells.")
-    return "\n".join((f"# {desk.title()}", "", first, "", *(f"- {line}" for line in lines)))
+def _as_line(shown: Shown) -> str:
+    return ": ".join(filter(None, (shown.label, shown.text)))
 
 
 def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
@@ -76,10 +70,10 @@ def xlsform(member: Membership, desk: Desk, tasks: Sequence[Task]) -> bytes:
     for tag in spoken(project):
         if tag == SOURCE or tag in project.languages:
             with speaking(tag, project):
-                said = _form(member, desk, tasks)
-            for name, rows in said.items():
-                for row, own in zip(form.setdefault(name, rows), rows, strict=True):
-                    row[f"label::{_called(tag)}"] = own.pop("label").replace("${", "$ {")  # begins a reference
+                sheets = _form(member, desk, tasks)
+            for name, rows in sheets.items():
+                for row, translated in zip(form.setdefault(name, rows), rows, strict=True):
+                    row[f"label::{_called(tag)}"] = translated.pop("label").replace("${", "$ {")  # begins a reference
     form["settings"] = [
         {
             "form_title": f"{project.title}: {desk.title()}",
@@ -112,23 +106,22 @@ def _form(member: Membership, desk: Desk, tasks: Sequence[Task]) -> dict[str, _R
         survey.append({"type": kind, "name": name, "label": label, **more})
 
     for number, task in enumerate(tasks, start=1):
-        key, said = f"t{number}", task_of(member, desk.name, task.subject, task.seen)
+        key, translated = f"t{number}", task_of(member, desk.name, task.subject, task.seen)
         add("begin group", key, f"{desk.title()} {number}/{len(tasks)}")
         add("calculate", f"{key}_task", calculation=f"'{binding(member, task)}'")
-        for place, shown in enumerate(said.shown, start=1):
-            add("note", f"{key}_note_{place}", _said(shown))
-        for field in said.asked:
+        for place, shown in enumerate(translated.shown, start=1):
+            add("note", f"{key}_note_{place}", _as_line(shown))
+        for field in translated.asked:
             name, more = f"{key}_{field.name}", {}
             if field.name != BUTTON:
-                counts = [
-                    n for n, one in _numbered(said.buttons) if not field.only_with or one.value in field.only_with
-                ]
+                only_with = field.only_with or [button.value for button in translated.buttons]
+                counts = [n for n, button in _numbered(translated.buttons) if button.value in only_with]
                 more = {"relevant": " or ".join(f"${{{key}_{BUTTON}}} = '{n}'" for n in counts)}
                 more |= {"required": "yes"} if field.required else {}
             more |= {"appearance": "multiline"} if field.kind == "long" else {}
             add(f"select_one {name}" if field.options else "text", name, field.label, **more)
-            for place, one in _numbered(field.options):
-                choices.append({"list_name": name, "name": str(place), "label": one.text})
+            for place, option in _numbered(field.options):
+                choices.append({"list_name": name, "name": str(place), "label": option.text})
         add("end group", "")
     return {"survey": survey, "choices": choices}
 

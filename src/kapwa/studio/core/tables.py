@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
@@ -21,6 +22,13 @@ PROPOSED, APPROVED, OUTDATED = "proposed", "approved", "outdated"
 def new_author() -> str:
     """Return a random name under which a person's events stand in the log; it tells nothing of them."""
     return secrets.token_hex(8)
+
+
+def change(row: models.Model, **values: Any) -> None:
+    """Set columns of a row, and save it."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save()
 
 
 class Project(models.Model):
@@ -133,7 +141,6 @@ class Event(models.Model):
     kind = models.CharField(max_length=40)
     actor = models.CharField(max_length=16, blank=True, db_index=True)
     subject = models.CharField(max_length=ID, blank=True, db_index=True)
-    parent = models.BigIntegerField(null=True)
     device_time = models.DateTimeField(null=True)
     server_time = models.DateTimeField(default=timezone.now)
     body = models.JSONField(default=dict)
@@ -150,6 +157,15 @@ class Current(models.Model):
     class Meta:
         abstract = True
         ordering = ("seq",)
+
+
+class Authored(Current):
+    """What somebody wrote: ``author`` stands in the log; "" for what was taken in from elsewhere."""
+
+    author = models.CharField(max_length=16, blank=True)
+
+    class Meta(Current.Meta):
+        abstract = True
 
 
 class Lease(models.Model):
@@ -186,7 +202,7 @@ class TracesDue(models.Model):
     since = models.DateTimeField(default=timezone.now)
 
 
-class InterfaceText(Current):
+class InterfaceText(Authored):
     """A message of the studio in a language, as people of the project say it; ``texts`` are its plural forms.
 
     ``source``: the English message, which is its key; ``author``: who worded it, "" for a machine's text that somebody
@@ -196,22 +212,20 @@ class InterfaceText(Current):
     language = models.CharField(max_length=80)
     source = models.TextField()
     texts = models.JSONField(default=list)
-    author = models.CharField(max_length=16, blank=True)
     approved = models.BooleanField(default=False)
     approver = models.CharField(max_length=16, blank=True)
 
 
-class Topic(Current):
+class Topic(Authored):
     """What situations may be about; ``source`` says where the topic came from."""
 
     name = models.CharField(max_length=200)
     source = models.CharField(max_length=500, blank=True)
     origin = models.CharField(max_length=16)
     target = models.PositiveIntegerField(default=0)
-    author = models.CharField(max_length=16, blank=True)
     retired = models.BooleanField(default=False)
 
-    class Meta(Current.Meta):
+    class Meta(Authored.Meta):
         constraints = (
             models.UniqueConstraint(fields=("project", "name"), condition=Q(retired=False), name="one_topic"),
         )

@@ -44,8 +44,8 @@ Pieces = list[tuple[str, str]]
 def pieces(before: str, after: str) -> Pieces:
     """Return how ``after`` came of ``before``, word by word."""
     old, new = before.split(), after.split()
-    found = []
+    changes = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         parts = [("same", old[a:b])] if kind == "equal" else [("gone", old[a:b]), ("new", new[c:d])]
-        found += [(name, " ".join(words)) for name, words in parts if words]
-    return found
+        changes += [(name, " ".join(words)) for name, words in parts if words]
+    return changes

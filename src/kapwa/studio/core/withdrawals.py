@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from kapwa.errors import DataError
-from kapwa.files import replacing
+from kapwa.files import write_text
 from kapwa.studio.core.erasure import erase_author, forget
 from kapwa.studio.core.log import record
 from kapwa.studio.core.tables import Event, Membership, Project, TracesDue
@@ -33,15 +33,15 @@ def mark(author: str) -> str:
 
 def lines(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Return the withdrawals that ``events`` tell of, without who only stopped being contacted."""
-    told = ({"who": one.body.get("who"), "depth": one.body.get("depth")} for one in events if one.kind == LEFT)
-    return [one for one in told if one["who"] and one["depth"] in (IDENTITY, CONTRIBUTIONS)]
+    every = ({"who": event.body.get("who"), "depth": event.body.get("depth")} for event in events if event.kind == LEFT)
+    return [line for line in every if line["who"] and line["depth"] in (IDENTITY, CONTRIBUTIONS)]
 
 
 def read(path: Path) -> dict[str, str]:
     """Return how far each withdrew by their mark, of no file nobody; raise DataError for a damaged one."""
-    found: dict[str, str] = {}
+    depths: dict[str, str] = {}
     if not path.is_file():
-        return found
+        return depths
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         try:
             row = json.loads(line)
@@ -49,16 +49,16 @@ def read(path: Path) -> dict[str, str]:
         except (ValueError, LookupError, TypeError):
             hint = "Copy it from a copy of the folder, or from the newest release."
             raise DataError("is not a line of a list of withdrawals.", path=path, row=number, hint=hint) from None
-        if found.get(who) != CONTRIBUTIONS:
-            found[who] = depth
-    return found
+        if depths.get(who) != CONTRIBUTIONS:
+            depths[who] = depth
+    return depths
 
 
 def known(*files: Path) -> dict[str, str]:
     """Return every withdrawal known here (in the file beside the database, and in the log) or in ``files``."""
-    found = [{one["who"]: one["depth"]} for one in lines(Event.objects.filter(kind=LEFT))]
+    logged = [{line["who"]: line["depth"]} for line in lines(Event.objects.filter(kind=LEFT))]
     deepest: dict[str, str] = {}
-    for part in (*found, *map(read, (settings.KAPWA_HOME / NAME, *files))):
+    for part in (*logged, *map(read, (settings.KAPWA_HOME / NAME, *files))):
         deepest |= {who: depth for who, depth in part.items() if deepest.get(who) != CONTRIBUTIONS}
     return deepest
 
@@ -66,9 +66,8 @@ def known(*files: Path) -> dict[str, str]:
 def keep(*files: Path) -> None:
     """Write the file beside the database: what is known, and what ``files`` tell."""
     if rows := sorted(known(*files).items()):
-        with replacing(settings.KAPWA_HOME / NAME) as temporary:
-            text = "".join(json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
-            temporary.write_text(text, encoding="utf-8")
+        written = (json.dumps({"who": who, "depth": depth}) + "\n" for who, depth in rows)
+        write_text(settings.KAPWA_HOME / NAME, "".join(written))
 
 
 def undone(project: Project, withdrawn: Mapping[str, str]) -> Iterator[tuple[Membership, str]]:
@@ -82,14 +81,14 @@ def undone(project: Project, withdrawn: Mapping[str, str]) -> Iterator[tuple[Mem
 
 def redo(project: Project, withdrawn: Mapping[str, str]) -> int:
     """Withdraw for everybody who had, in a project that came from an older copy; return for how many."""
-    found = list(undone(project, withdrawn))
-    for member, depth in found:
+    returned = list(undone(project, withdrawn))
+    for member, depth in returned:
         if depth == CONTRIBUTIONS:
             erase_author(project, member.author)
             project.refresh_from_db()
         record(project, LEFT, {"depth": depth, "who": mark(member.author)}, actor="")  # so that releases tell it, too
         member.left = member.left or timezone.now()
         forget(member)
-    if found:
+    if returned:
         TracesDue.objects.create()
-    return len(found)
+    return len(returned)

@@ -146,7 +146,6 @@ class Migration(migrations.Migration):
                 ("kind", models.CharField(max_length=40)),
                 ("actor", models.CharField(blank=True, db_index=True, max_length=16)),
                 ("subject", models.CharField(blank=True, db_index=True, max_length=36)),
-                ("parent", models.BigIntegerField(null=True)),
                 ("device_time", models.DateTimeField(null=True)),
                 ("server_time", models.DateTimeField(default=django.utils.timezone.now)),
                 ("body", models.JSONField(default=dict)),

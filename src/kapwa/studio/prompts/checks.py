@@ -79,7 +79,7 @@ def read_table(role: str, table: Table, project: Project) -> tuple[list[tuple[in
 
     What it says of a language that the project does not name is read, too. Raises UsageError for a text too long.
     """
-    found = DataSet(role, None, problems=list(table.problems))
+    reader = DataSet(role, None, problems=list(table.problems))
     model, attribute = MODELS[role], IDENTITY
     if role == IDENTITY and table.header:
         try:
@@ -88,14 +88,14 @@ def read_table(role: str, table: Table, project: Project) -> tuple[list[tuple[in
             return [], [error]
         model = identity_model(attribute)
     defaults = {"culture": project.culture, "language": project.language, "name": DEFAULT_TEMPLATE}
-    rows = found.read(table, model, defaults if role == TEMPLATE else None, what=f"a table of {PLURALS[role]}")
+    rows = reader.read(table, model, defaults if role == TEMPLATE else None, what=f"a table of {PLURALS[role]}")
     sound = []
     for row in rows:
         cells = {name: tidy(str(text)) for name, text in row.model_dump(by_alias=True, exclude={"origin"}).items()}
         fields = {IDENTITY if name == attribute else name: text for name, text in cells.items() if text}
         tidy(fields[NAMES[role]], 200)
         sound.append((row.origin.row, fields))
-    return sound, found.problems
+    return sound, reader.problems
 
 
 def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Prompt]:
@@ -113,8 +113,10 @@ def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Promp
 
 def causes(prompts: Iterable[Prompt]) -> list[tuple[PromptPart, PromptPart, str, int]]:
     """Return (part to mend, template, message, how many prompts have it) of each fault, the most frequent first."""
-    found = Counter((getattr(one, fault.role), one.template, fault.message) for one in prompts for fault in one.faults)
-    return [(*cause, n) for cause, n in found.most_common()]
+    counts: Counter[tuple[PromptPart, PromptPart, str]] = Counter()
+    for prompt in prompts:
+        counts.update((getattr(prompt, fault.role), prompt.template, fault.message) for fault in prompt.faults)
+    return [(*cause, n) for cause, n in counts.most_common()]
 
 
 def place_faults(template: Template) -> list[str]:
@@ -132,11 +134,11 @@ def prompt_faults(
     for role, part in ((CONCEPT, concept), (IDENTITY, identity)):
         yield from (Fault(role, message) for message in _language_faults(part, tag, project.language))
     thing, who = concept.written_in(tag), identity.written_in(tag)
-    for role, own in ((TEMPLATE, template.text), (CONCEPT, thing), (IDENTITY, who)):
-        if re.search(r"\s{2,}", own):
+    for role, written in ((TEMPLATE, template.text), (CONCEPT, thing), (IDENTITY, who)):
+        if re.search(r"\s{2,}", written):
             yield Fault(role, _("There are two spaces in a row."))
     if template.is_english:
-        begins = any(one[1] == "{concept}" for one in _SENTENCE.finditer(template.text))
+        begins = any(match[1] == "{concept}" for match in _SENTENCE.finditer(template.text))
         if not begins and needless_capital(thing):
             yield Fault(CONCEPT, _("“%(text)s” begins with a capital letter inside a sentence.") % {"text": thing})
         if project.attribute in PLACE_ATTRIBUTES and who[:1].islower():
@@ -156,21 +158,21 @@ def _language_faults(part: Concept | Identity, tag: str, main: str) -> Iterator[
 
 
 def _text_faults(template: Template, text: str, identity: Identity) -> Iterator[str]:
-    for found in _SENTENCE.finditer(text):
-        if found[1][0].islower():
-            yield _("A sentence begins with a small letter: “%(text)s”.") % {"text": found[1]}
+    for match in _SENTENCE.finditer(text):
+        if match[1][0].islower():
+            yield _("A sentence begins with a small letter: “%(text)s”.") % {"text": match[1]}
     if _ARTICLE_ELSEWHERE.search(template.text):
         yield _("{article} is the article of {identity}, but it does not stand directly before it.")
     if not template.is_english:
         return
-    for found in _OPEN_ARTICLE.finditer(template.text):
-        yield _("“%(text)s” is the same in every prompt: write {article} instead.") % {"text": found[0]}
-    for found in _ARTICLE.finditer(text):
-        rest = text[found.end() :]
-        own = identity.article if rest.startswith(identity.written_in(template.language)) else ""
-        right = own or article(rest)
-        if found[1].lower() != right:
-            names = {"text": f"{found[1]} {found[2]}", "right": f"{right} {found[2]}"}
+    for match in _OPEN_ARTICLE.finditer(template.text):
+        yield _("“%(text)s” is the same in every prompt: write {article} instead.") % {"text": match[0]}
+    for match in _ARTICLE.finditer(text):
+        rest = text[match.end() :]
+        stated = identity.article if rest.startswith(identity.written_in(template.language)) else ""
+        right = stated or article(rest)
+        if match[1].lower() != right:
+            names = {"text": f"{match[1]} {match[2]}", "right": f"{right} {match[2]}"}
             yield _("“%(text)s” should be “%(right)s”.") % names
-    for found in _TWO_ARTICLES.finditer(text):
-        yield _("There are two articles in a row: “%(text)s”.") % {"text": found[0]}
+    for match in _TWO_ARTICLES.finditer(text):
+        yield _("There are two articles in a row: “%(text)s”.") % {"text": match[0]}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from kapwa.studio.core.kinds import RefusedError, common, kind
-from kapwa.studio.core.tables import APPROVED, PROPOSED, Event
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.tables import APPROVED, PROPOSED, Event, change
 from kapwa.studio.prompts.tables import PromptPart
 
 CONCEPT, IDENTITY, TEMPLATE = "concept", "identity", "template"
@@ -21,10 +21,7 @@ ROLES = tuple(PLURALS)
 
 def _part(event: Event) -> PromptPart:
     role = event.kind.partition(".")[0]
-    found = PromptPart.objects.filter(project_id=event.project_id, id=event.subject, role=role, retired=False).first()
-    if found is None:
-        raise RefusedError(_("This no longer exists."), hint=_("Go back to the list."))
-    return found
+    return row_or_refused(PromptPart, event, _("This no longer exists."), role=role, retired=False)
 
 
 def _write(part: PromptPart, event: Event, *, live: bool) -> None:
@@ -32,7 +29,7 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     fields = event.body["fields"]
     others = PromptPart.objects.filter(project_id=event.project_id, role=part.role, retired=False).exclude(id=part.id)
     part.name = fields[NAMES[part.role]]
-    same = [one for one in others.filter(name=part.name) if one.fields.get("topic") == fields.get("topic")]
+    same = [other for other in others.filter(name=part.name) if other.fields.get("topic") == fields.get("topic")]
     if live and same:
         message = _("“%(text)s” already exists.") % {"text": part.name}
         raise RefusedError(message, hint=_("Change that one, or choose another name."))
@@ -42,11 +39,13 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     part.save()
 
 
+@kind(*(f"{role}.added" for role in ROLES))
 def added(event: Event, *, live: bool) -> None:
     """Body: ``fields``, the columns of a row of the perturbation form."""
     _write(PromptPart(**common(event), role=event.kind.partition(".")[0]), event, live=live)
 
 
+@kind(*(f"{role}.revised" for role in ROLES))
 def revised(event: Event, *, live: bool) -> None:
     """Body: ``fields``, and ``base``, the event of the text that was seen."""
     part = _part(event)
@@ -57,21 +56,13 @@ def revised(event: Event, *, live: bool) -> None:
     _write(part, event, live=live)
 
 
+@kind(f"{IDENTITY}.agreed", f"{TEMPLATE}.agreed")
 def agreed(event: Event, *, live: bool) -> None:
     """Body: ``text``, the event of the text that was seen."""
     _part(event).judge(event, event.body["text"], live=live)
 
 
+@kind(*(f"{role}.retired" for role in ROLES), stays=True)
 def retired(event: Event, *, live: bool) -> None:
     """Nothing new is made of it; releases that have it keep it."""
-    part = _part(event)
-    part.retired = True
-    part.save()
-
-
-for _role in ROLES:
-    kind(f"{_role}.added")(added)
-    kind(f"{_role}.revised")(revised)
-    kind(f"{_role}.retired", stays=True)(retired)
-for _role in (IDENTITY, TEMPLATE):
-    kind(f"{_role}.agreed")(agreed)
+    change(_part(event), retired=True)

@@ -31,12 +31,12 @@ def import_prompts(project: Project, data: str | Path) -> int:
     if len(set(folders.values())) > 1:
         hint = f"Name one of its folders: {', '.join(map(str, folders.values()))}."
         raise UsageError(f"{data} holds prompts for each task apart.", hint=hint)
-    found = read_folder(place, place.name, next(iter(folders)))
-    raise_first(found.problems)
+    tables = read_folder(place, place.name, next(iter(folders)))
+    raise_first(tables.problems)
     count = 0
     with single_writer(), transaction.atomic():
         for role in ROLES:
-            rows, problems = read_table(role, found.by_role[PLURALS[role]], project)
+            rows, problems = read_table(role, tables.by_role[PLURALS[role]], project)
             raise_first(problems)
             for _row, fields in rows:
                 with suppress(RefusedError), transaction.atomic():  # one of that name is there already

@@ -29,29 +29,29 @@ class PromptRelease(ReleaseForm):
 
     def items(self, unwilling: Collection[str]) -> dict[str, Any]:
         """Return the text of each part; the hash says that it was withdrawn when its name is erased."""
-        salt, found = public_salt(self.project), {}
-        for one in PromptPart.objects.filter(project=self.project, retired=False):
-            if not unwilling or set(unwilling).isdisjoint(one.authors):
-                if one.state == APPROVED:  # "concept/salt" is how a list of withdrawn items names a row
-                    found[one.id] = [one.text_event, withdrawn_hash(salt, f"{one.role}/{one.name}")]
-                elif self.last is not None and one.id in self.last.items:
-                    found[one.id] = self.last.items[one.id]
-        return found
+        salt, items = public_salt(self.project), {}
+        for part in PromptPart.objects.filter(project=self.project, retired=False):
+            if not unwilling or set(unwilling).isdisjoint(part.authors):
+                if part.state == APPROVED:  # "concept/salt" is how a list of withdrawn items names a row
+                    items[part.id] = [part.text_event, withdrawn_hash(salt, f"{part.role}/{part.name}")]
+                elif self.last is not None and part.id in self.last.items:
+                    items[part.id] = self.last.items[part.id]
+        return items
 
     def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
         """Return a row for each part; concepts may be private, templates and identities are in every part."""
         events = Event.objects.filter(uuid__in=[text for text, _hash in items.values()], erased=False)
-        texts = {str(one.uuid): one.body["fields"] for one in events}
-        parts = [one for one in PromptPart.objects.filter(id__in=list(items)) if items[one.id][0] in texts]
-        found = []
+        texts = {str(event.uuid): event.body["fields"] for event in events}
+        parts = [part for part in PromptPart.objects.filter(id__in=list(items)) if items[part.id][0] in texts]
+        published = []
         for role, file in zip(PLURALS, self.files, strict=True):
-            mine = [(one.id, items[one.id][0]) for one in parts if one.role == role]
+            mine = [(part.id, items[part.id][0]) for part in parts if part.role == role]
             # Every row has the same columns, as tables have.
             names = dict.fromkeys(name for _, text in mine for name in texts[text] if name not in _OWN)
             for pk, text in mine:
                 row = {facts["attribute"] if n == IDENTITY else n: texts[text].get(n, "") for n in names}
-                found.append(Published(pk, pk, text, pk if role == CONCEPT else "", {file: [row]}))
-        return found
+                published.append(Published(pk, pk, text, pk if role == CONCEPT else "", {file: [row]}))
+        return published
 
     def facts(self, items: Items) -> dict[str, Any]:
         """Return what identities are, which names their column."""

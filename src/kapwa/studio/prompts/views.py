@@ -24,7 +24,7 @@ from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
-from kapwa.studio.core.views.common import act, own_number, show
+from kapwa.studio.core.views.common import act, form_number, show
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, ROLES, TEMPLATE
 from kapwa.studio.prompts.tables import PromptPart
@@ -46,11 +46,11 @@ _COLUMNS = {
 }
 
 
-def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show how many concepts, identities and templates there are, and how many of them wait for the visitor."""
     kinds = waiting_prompts(visit)
     waits = bool(work) or any(mine for *_rest, mine in kinds)
-    return show(request, visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
+    return show(visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
 
 
 @page("prompts/", read=AGREERS)
@@ -58,19 +58,19 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show how every prompt reads, those with something to look at first, and where it comes from."""
     wanted = request.GET.get("template", "")
     parts = list(_parts(visit))
-    found = checked_prompts(visit.project, (one for one in parts if one.role != TEMPLATE or wanted in ("", one.id)))
-    faulty = [one for one in found if one.faults]
+    used = [part for part in parts if part.role != TEMPLATE or wanted in ("", part.id)]
+    checked = sorted(checked_prompts(visit.project, used), key=lambda prompt: not prompt.faults)
+    faulty = [prompt for prompt in checked if prompt.faults]
     every = causes(faulty)
     return show(
-        request,
         visit,
         "prompts",
         titles=TITLES,
-        shown=Paginator([*faulty, *(one for one in found if not one.faults)], SHOWN).get_page(request.GET.get("page")),
+        shown=Paginator(checked, SHOWN).get_page(request.GET.get("page")),
         faulty=len(faulty),
         causes=every[:CAUSES],
         more_causes=len(every[CAUSES:]),
-        templates=[one for one in parts if one.role == TEMPLATE],
+        templates=[part for part in parts if part.role == TEMPLATE],
         wanted=wanted,
     )
 
@@ -81,17 +81,17 @@ def _parts(visit: Visit) -> Any:
 
 def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     """Return those of ``parts`` that wait for the visitor's agreement."""
-    own = visit.member.author
-    return [one for one in parts if one.state != APPROVED and own not in (*one.authors, *one.agreed)]
+    author = visit.member.author
+    return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
 
 
 def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
     """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
     rows = []
     for role in ROLES:
-        found = list(_parts(visit).filter(role=role))
-        used = sum(one.state == APPROVED for one in found)
-        rows.append((role, TITLES[role], len(found), used, len(_open(visit, found)) if visit.may(AGREERS) else 0))
+        parts = list(_parts(visit).filter(role=role))
+        used = sum(part.state == APPROVED for part in parts)
+        rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
     return rows
 
 
@@ -109,7 +109,6 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         return redirect("prompt_parts", project=visit.project.slug, role=role)
     parts = list(_parts(visit).filter(role=_role(role)))
     return show(
-        request,
         visit,
         "prompt_parts",
         400 if wrong else 200,
@@ -143,7 +142,7 @@ def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]
     return Table(Path(role), tuple(cells), [Record(1, cells)], [])
 
 
-def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
+def _sent_table(request: HttpRequest, visit: Visit, role: str) -> Table:
     """Return what was typed, pasted or sent as a table."""
     sent, pasted = request.FILES.get("file"), request.POST.get("pasted", "")
     if not sent and not pasted.strip():
@@ -155,31 +154,26 @@ def _given(request: HttpRequest, visit: Visit, role: str) -> Table:
 
 def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
     """Record each row that was given, or nothing where a row is wrong; then return what is."""
-    table = _given(request, visit, role)  # nobody waits while it is read
+    table = _sent_table(request, visit, role)  # nobody waits while it is read
+    form = form_number(request) or uuids.uuid4()
     with single_writer(), transaction.atomic():
-        return _add_rows(request, visit, role, table)
-
-
-def _add_rows(request: HttpRequest, visit: Visit, role: str, table: Table) -> list[DataError]:
-    rows, wrong = read_table(role, table, visit.project)
-    if len(rows) > MOST_PASTED:
-        message = _("You sent %(n)d rows; at most %(most)d are allowed.") % {"n": len(rows), "most": MOST_PASTED}
-        raise UsageError(message, hint=_("Send fewer at once."))
-    form = own_number(request) or uuids.uuid4()
-    with transaction.atomic():
+        rows, wrong = read_table(role, table, visit.project)
+        if len(rows) > MOST_PASTED:
+            message = _("You sent %(n)d rows; at most %(most)d are allowed.") % {"n": len(rows), "most": MOST_PASTED}
+            raise UsageError(message, hint=_("Send fewer at once."))
         for row, fields in rows:
-            own = uuids.uuid5(form, str(row))
+            number = uuids.uuid5(form, str(row))
             try:
-                record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=own)
+                record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=number)
             except RefusedError as error:
                 wrong.append(DataError(error.summary, row=row, hint=error.hint))
         transaction.set_rollback(bool(wrong))
-    return sorted(wrong, key=lambda one: one.row or 0)
+    return sorted(wrong, key=lambda error: error.row or 0)
 
 
 def _part(visit: Visit, role: str, part: str) -> PromptPart:
-    found: PromptPart = get_object_or_404(_parts(visit), role=role, id=part)
-    return found
+    row: PromptPart = get_object_or_404(_parts(visit), role=role, id=part)
+    return row
 
 
 @page("prompts/<slug:role>/agree/", write=AGREERS)
@@ -187,35 +181,35 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """Agree to those that are ticked, as they were seen."""
     if role not in (IDENTITY, TEMPLATE):  # a concept is used at once
         raise Http404
-    form = own_number(request) or uuids.uuid4()
+    form = form_number(request) or uuids.uuid4()
     for ticked in request.POST.getlist("agree"):
         subject, _sep, text = ticked.partition(":")
-        found = _part(visit, role, subject)
-        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, found.fields))):
-            raise UsageError(f"The template {found.name!r} {wrong[0]}", hint=_("Change the template first."))
-        own = uuids.uuid5(form, ticked)
-        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=own, subject=subject)
+        part = _part(visit, role, subject)
+        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, part.fields))):
+            raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))
+        number = uuids.uuid5(form, ticked)
+        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=number, subject=subject)
     return redirect("prompt_parts", project=visit.project.slug, role=role)
 
 
 @page("prompts/<slug:role>/<str:part>/", read=AGREERS, write=WORDERS)
 def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Show one concept, identity or template, and change it."""
-    found = _part(visit, role, part)
+    row = _part(visit, role, part)
     if request.method == "POST":
-        rows, wrong = read_table(role, _typed(request, visit, role, found.fields), visit.project)
+        rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
         if wrong:
             raise UsageError(f"{wrong[0].column}: {wrong[0].message}", hint=wrong[0].hint)
         body = {"fields": rows[0][1], "base": request.POST.get("base", "")}
-        act(request, visit, f"{role}.revised", body, subject=found.id)
+        act(visit, f"{role}.revised", body, subject=row.id)
         return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
-    fields = _form_fields(visit, role, found.fields)
+    fields = _form_fields(visit, role, row.fields)
     words = visit.may(WORDERS)
-    return show(request, visit, "prompt_part", role=role, part=found, title=TITLES[role], fields=fields, words=words)
+    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words)
 
 
 @page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)
 def retire_part(request: HttpRequest, visit: Visit, role: str, part: str) -> HttpResponse:
     """Take a concept, identity or template out of use."""
-    act(request, visit, f"{_role(role)}.retired", {}, subject=part[:36])
+    act(visit, f"{_role(role)}.retired", {}, subject=part[:36])
     return redirect("prompt_parts", project=visit.project.slug, role=role)

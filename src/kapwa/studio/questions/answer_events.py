@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.tables import Answer, Decision, Question, Wording
@@ -24,11 +24,11 @@ def answer_given(event: Event, *, live: bool) -> None:
     Body: ``language``, ``question_revision`` and ``wording_revision`` (that were seen), ``outcome``, ``texts``,
     ``depends``.
     """
-    own = {"question": event.subject, "language": event.body["language"], "author": event.actor}
-    Answer.objects.filter(**own).delete()
-    Answer.objects.create(**common(event) | event.body | own)
+    key = {"question": event.subject, "language": event.body["language"], "author": event.actor}
+    Answer.objects.filter(**key).delete()
+    Answer.objects.create(**common(event) | event.body | key)
     if not _recount(event):  # an erasure may have taken the wording, and not the question
-        found_or_refused(Question, event, _("This question no longer exists."))
+        row_or_refused(Question, event, _("This question no longer exists."))
 
 
 def _wording(event: Event) -> str:
@@ -46,17 +46,18 @@ def _recount(event: Event) -> bool:
         return False
     counted, *now = row
     if event.kind != "answer.given" or not counted:
-        confirmed = Decision.objects.filter(wording=_wording(event), kind="answers.confirmed")
-        counted = [now, *(seen for one in confirmed if one.body["now"] == now for seen in one.body["seen"])]
-    given = Answer.objects.filter(question=event.subject, language=language).order_by()
-    rows = given.values_list("question_revision", "wording_revision").annotate(Count("pk"))
+        counted = [now]
+        for decision in Decision.objects.filter(wording=_wording(event), kind="answers.confirmed"):
+            counted += decision.body["seen"] if decision.body["now"] == now else []
+    answers = Answer.objects.filter(question=event.subject, language=language).order_by()
+    rows = answers.values_list("question_revision", "wording_revision").annotate(Count("pk"))
     wording.update(counted=counted, people=sum(n for *seen, n in rows if seen in counted))
     return True
 
 
 def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
     """Of translations, those of answers that somebody else gave."""
-    answers = [one for one in left if one.kind == "answer.given" and one.subject == event.subject]
+    answers = [other for other in left if other.kind == "answer.given" and other.subject == event.subject]
     keys = {key_of(event.project, text) for answer in answers for text in answer.body["texts"]}
     return {**event.body, "english": {key: text for key, text in event.body["english"].items() if key in keys}}
 
@@ -69,8 +70,8 @@ def answers_decided(event: Event, *, live: bool) -> None:
     ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
     in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
     """
-    own = {"wording": _wording(event), "kind": event.kind, "author": event.actor, "body": event.body}
-    Decision.objects.create(**common(event), **own)
+    decision = {"wording": _wording(event), "kind": event.kind, "author": event.actor, "body": event.body}
+    Decision.objects.create(**common(event), **decision)
     _recount(event)
 
 

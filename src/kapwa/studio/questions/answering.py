@@ -42,15 +42,15 @@ class AnsweringDesk:
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
-        given = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
-        found = Wording.objects.select_related("question").in_bulk(given.subjects)
-        return Work([self._task(member.project, found[one]) for one in given.subjects], given.left)
+        leased = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
+        wordings = Wording.objects.select_related("question").in_bulk(leased.subjects)
+        return Work([self._task(member.project, wordings[subject]) for subject in leased.subjects], leased.left)
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
         match = _SEEN.fullmatch(seen)
-        found = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
-        wording = found.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
+        wordings = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
+        wording = wordings.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
         if match is None or wording is None:
             return None
         known = 1 <= int(match[2]) <= wording.question.revision and was_agreed(wording, int(match[3]))
@@ -63,7 +63,7 @@ class AnsweringDesk:
     def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the event's body; raise FieldError for an answer that holds several."""
         language, question, wording = _SEEN.fullmatch(task.seen).groups()  # type: ignore[union-attr]
-        own, texts = language_for(language), dict[str, str]()
+        spoken, texts = language_for(language), dict[str, str]()
         for field in task.fields:
             if not values[field.name] or field.name == "depends":
                 continue
@@ -71,7 +71,7 @@ class AnsweringDesk:
                 message = _("%(field)s: a semicolon separates answers.") % {"field": field.label}
                 raise FieldError(field.name, message, hint=_("Write each answer into its own field."))
             text = " ".join(values[field.name].split())
-            texts.setdefault(" ".join(own.tokens(own.fold(text))) or text, text)  # the same but for its spelling
+            texts.setdefault(" ".join(spoken.tokens(spoken.fold(text))) or text, text)  # the same but for its spelling
         return {
             "language": language,
             "question_revision": int(question),
@@ -83,11 +83,11 @@ class AnsweringDesk:
 
     def _task(self, project: Project, wording: Wording, seen: str = "") -> Task:
         written = {"kind": "text", "language": wording.language}
-        own = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
+        answer = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
         another = _("Another answer, if there is one")
         fields = (
-            Field("answer_1", _("Your answer"), required=True, **own),
-            *(Field(f"answer_{place}", another, **own) for place in range(2, project.answers_each + 1)),
+            Field("answer_1", _("Your answer"), required=True, **answer),
+            *(Field(f"answer_{place}", another, **answer) for place in range(2, project.answers_each + 1)),
             Field("depends", _("If your answer depends on something, what is it?"), longest=LONGEST_DEPENDS, **written),
         )
         buttons = (
@@ -116,7 +116,7 @@ def _done(member: Membership) -> Done:
         likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
         languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
     asked = askable(project, *languages).values_list("id", "counted", "people", named=True)
-    given = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
-    rows = given.values_list("question", "language", "question_revision", "wording_revision")
-    seen = {f"{question}:{language}": revisions for question, language, *revisions in rows}
-    return Done({one.id: one.people for one in asked}, {one.id for one in asked if seen.get(one.id) in one.counted})
+    answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
+    revisions = answers.values_list("question", "language", "question_revision", "wording_revision")
+    seen = {f"{question}:{language}": shown for question, language, *shown in revisions}
+    return Done({row.id: row.people for row in asked}, {row.id for row in asked if seen.get(row.id) in row.counted})

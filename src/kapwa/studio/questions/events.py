@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from rapidfuzz import fuzz
 
 from kapwa.studio.core.agreeing import NEEDED
-from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, change
 from kapwa.studio.questions.tables import Question, Wording
 
 # The kind of a text that is no question, but how a model is asked one: {q} stands for the question.
@@ -31,8 +31,8 @@ def agreed_texts(project: Project, *languages: str) -> QuerySet[Wording]:
     who said what they think of it, and the question has not changed since. That of a question's own language is its own
     text. Questions that were retired are not asked.
     """
-    found = Wording.objects.filter(project=project, language__in=languages, state=APPROVED, question__retired=False)
-    return found.select_related("question").order_by("question__number")
+    wordings = Wording.objects.filter(project=project, language__in=languages, state=APPROVED, question__retired=False)
+    return wordings.select_related("question").order_by("question__number")
 
 
 def askable(project: Project, *languages: str) -> QuerySet[Wording]:
@@ -48,27 +48,27 @@ def was_agreed(wording: Wording, revision: int) -> bool:
     log = Event.objects.filter(project_id=wording.project_id)
     judged = log.filter(kind="wording.agreed", subject=question.id, body__language=tag)
     people = Counter(text for text, _who in set(judged.values_list("body__wording", "actor")))
-    texts = log.filter(uuid__in=[text for text, count in people.items() if count >= NEEDED])
-    return any(
-        revision == (1 if one.kind == "question.written" else one.body["number"] + (one.kind == "question.revised"))
-        for one in texts
-    )
+    revisions = set()
+    for event in log.filter(uuid__in=[text for text, count in people.items() if count >= NEEDED]):
+        later = event.kind == "question.revised"
+        revisions.add(1 if event.kind == "question.written" else event.body["number"] + later)
+    return revision in revisions
 
 
 def _question(event: Event, *, live: bool) -> Question:
-    found = found_or_refused(Question, event, _("This question no longer exists."))
-    if live and found.retired and event.kind != "question.retired":
+    question = row_or_refused(Question, event, _("This question no longer exists."))
+    if live and question.retired and event.kind != "question.retired":
         raise RefusedError(_("This question is retired."), hint=_("A writer can bring it back into use."))
-    return found
+    return question
 
 
-def _word(event: Event, question: Question, **own: Any) -> None:
+def _word(event: Event, question: Question, **columns: Any) -> None:
     """Set how the question is asked in a language; what people thought of the text before counts no more."""
-    before = question.wordings.filter(language=own["language"]).first()
-    kept = before.authors if before and fuzz.ratio(before.text, own["text"]) >= _ANOTHER else ()
+    before = question.wordings.filter(language=columns["language"]).first()
+    kept = before.authors if before and fuzz.ratio(before.text, columns["text"]) >= _ANOTHER else ()
     authors = list(dict.fromkeys([*kept, event.actor]))
-    own |= common(event) | {"id": f"{question.id}:{own['language']}", "question": question, "authors": authors}
-    Wording(**own, text_event=str(event.uuid), author=event.actor).save()
+    columns |= common(event) | {"id": f"{question.id}:{columns['language']}", "question": question, "authors": authors}
+    Wording(**columns, text_event=str(event.uuid), author=event.actor).save()
 
 
 @kind("question.written", counted="project")
@@ -100,9 +100,7 @@ def question_revised(event: Event, *, live: bool) -> None:
 @kind("question.retired", stays=True)
 def question_retired(event: Event, *, live: bool) -> None:
     """Body: ``retired``; False takes the question back into use."""
-    question = _question(event, live=live)
-    question.retired = event.body["retired"]
-    question.save()
+    change(_question(event, live=live), retired=event.body["retired"])
 
 
 @kind("wording.proposed", counted="subject", remarks=("note",))
@@ -120,8 +118,8 @@ def wording_proposed(event: Event, *, live: bool) -> None:
             raise RefusedError(_("Somebody else has changed this."), hint=_("Open it again: your text is below."))
         if before is not None and before.state != OUTDATED and body["text"] == before.text:
             raise RefusedError(_("The text is the same as before."), hint=_("Change something, or agree to it."))
-    own = {name: body[name] for name in ("language", "text", "note")}
-    _word(event, question, **own, revision=body["number"])
+    columns = {name: body[name] for name in ("language", "text", "note")}
+    _word(event, question, **columns, revision=body["number"])
 
 
 @kind("wording.agreed")

@@ -14,9 +14,9 @@ from kapwa.studio.questions.views.questions import home
 
 
 def _take_in(project: Project, data: str | Path) -> str:
-    taken = import_questions(project, data)
-    raise_first(taken.problems)
-    return f"{taken.questions} new questions, {taken.wordings} new wordings. Two people must agree to each."
+    result = import_questions(project, data)
+    raise_first(result.problems)
+    return f"{result.questions} new questions, {result.wordings} new wordings. Two people must agree to each."
 
 
 FORMS["blend"] = Form(

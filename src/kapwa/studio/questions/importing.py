@@ -21,7 +21,7 @@ from kapwa.suites.blend.prompts import Template, default_prompts, read_prompts
 from kapwa.suites.blend.questions import kind_of
 
 
-class Taken(NamedTuple):
+class Imported(NamedTuple):
     """How many questions and wordings of them are new; or the rows for which nothing was taken in."""
 
     questions: int = 0
@@ -29,7 +29,7 @@ class Taken(NamedTuple):
     problems: Sequence[DataError] = ()
 
 
-def import_questions(project: Project, data: str | Path) -> Taken:
+def import_questions(project: Project, data: str | Path) -> Imported:
     """Take a table or pack of questions in, with its prompts; answers in it stay where they are.
 
     ``data``: a file, a pack folder or ``sample:PACK``. The English text is the question, and the local one is proposed
@@ -40,16 +40,17 @@ def import_questions(project: Project, data: str | Path) -> Taken:
     files = table_files(place, "questions") if place.is_dir() else [place]
     if not files:
         raise DataError("holds no questions.", path=place, hint=choice_of_packs(data, place, "questions"))
-    found = DataSet(place.name, place)
-    own = {"culture": project.culture, "language": project.language, **found.read_card(files[0].parent)}
-    table = found.read_table(files[0])
+    reader = DataSet(place.name, place)
+    defaults = {"culture": project.culture, "language": project.language, **reader.read_card(files[0].parent)}
+    table = reader.read_table(files[0])
     if "local" not in table.header:  # what has no text in another language is English
-        own["language"] = "en"
-    rows = found.read(table, QuestionRow, own, what="a table of questions")
+        defaults["language"] = "en"
+    rows = reader.read(table, QuestionRow, defaults, what="a table of questions")
     prompts = files[0].parent / PROMPT_FILE
     if prompts.is_file():
-        rows += [_prompt(name, one, own["language"]) for (_, name), one in read_prompts(found, prompts).items()]
-    return Taken(problems=found.problems) if found.problems else _take_in(project, rows)
+        for (_culture, name), template in read_prompts(reader, prompts).items():
+            rows.append(_prompt(name, template, defaults["language"]))
+    return Imported(problems=reader.problems) if reader.problems else _take_in(project, rows)
 
 
 def _prompt(name: str, template: Template, language: str) -> QuestionRow:
@@ -63,23 +64,23 @@ def add_prompts(project: Project) -> None:
     _take_in(project, [_prompt(name, Template(text, ""), "en") for name, text in english.items()])
 
 
-def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Taken:
+def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Imported:
     """Record what is new of ``rows``, by nobody."""
     questions = wordings = 0
     with single_writer(), transaction.atomic():
         lock_project(project)
-        for one in rows:
-            name, tag = tidy(one.id, 200), one.language
+        for row in rows:
+            name, tag = tidy(row.id, 200), row.language
             question = Question.objects.filter(project=project, name=name).first()
             if question is None:
-                body = {"name": name, "topic": tidy(one.topic, 200), "kind": one.kind or kind_of(one.english)}
-                body |= {"text": tidy(one.english or one.local), "language": "en" if one.english else tag}
+                body = {"name": name, "topic": tidy(row.topic, 200), "kind": row.kind or kind_of(row.english)}
+                body |= {"text": tidy(row.english or row.local), "language": "en" if row.english else tag}
                 event = record(project, "question.written", body, actor="")
                 question = Question.objects.get(pk=str(event.uuid))
                 questions += 1
             lacks = not question.retired and not question.wordings.filter(language=tag).exists()
-            if one.local and lacks and tag in project.languages:
-                body = {"language": tag, "text": tidy(one.local), "note": "", "source": question.text_event, "base": ""}
+            if row.local and lacks and tag in project.languages:
+                body = {"language": tag, "text": tidy(row.local), "note": "", "source": question.text_event, "base": ""}
                 record(project, "wording.proposed", body, actor="", subject=question.id)
                 wordings += 1
-    return Taken(questions, wordings)
+    return Imported(questions, wordings)

@@ -63,19 +63,19 @@ class Merged(NamedTuple):
     @property
     def idks(self) -> dict[str, int]:
         """How many people gave no answer, by the reasons of the answer form."""
-        return {reason: sum(one.outcome == reason for one in self.counted) for reason in IDK_KEYS}
+        return {reason: sum(answer.outcome == reason for answer in self.counted) for reason in IDK_KEYS}
 
     @property
     def shares(self) -> list[float]:
         """Of all people who count, who gave the commonest answer, and who gave none for each reason; [] of nobody."""
         votes = [self.groups[0].votes if self.groups else 0, *self.idks.values()]
-        return [one / len(self.counted) for one in votes] if self.counted else []
+        return [n / len(self.counted) for n in votes] if self.counted else []
 
     @property
     def first(self) -> dict[str, str]:
         """Of each who answered, the head of the group of their first answer."""
         heads = {text: group.head for group in self.groups for text in group.texts.values()}
-        return {one.author: heads[one.texts[0]] for one in self.counted if one.texts}
+        return {answer.author: heads[answer.texts[0]] for answer in self.counted if answer.texts}
 
 
 def merged_answers(project: Project, wordings: QuerySet[Wording], without: Collection[str] = ()) -> list[Merged]:
@@ -87,19 +87,19 @@ def merged_answers(project: Project, wordings: QuerySet[Wording], without: Colle
     for decision in Decision.objects.filter(wording__in=wordings.values("id")):
         decided.setdefault(decision.wording, []).append(decision)
     here = {"question__in": wordings.values("question"), "language__in": wordings.values("language")}
-    given: dict[str, list[Answer]] = {}
+    answers: dict[str, list[Answer]] = {}
     for answer in Answer.objects.filter(project=project, **here).exclude(author__in=without):
-        given.setdefault(f"{answer.question}:{answer.language}", []).append(answer)
-    found = []
+        answers.setdefault(f"{answer.question}:{answer.language}", []).append(answer)
+    merged = []
     for wording in wordings.select_related("question").order_by("question__number"):
         decisions = decided.get(wording.id, [])
         counted: list[Answer] = []
         old: list[Answer] = []
-        for answer in given.get(wording.id, ()):
+        for answer in answers.get(wording.id, ()):
             seen = [answer.question_revision, answer.wording_revision]
             (counted if seen in wording.counted else old).append(answer)
-        found.append(Merged(wording, decisions, counted, old, _groups(project, counted, decisions)))
-    return found
+        merged.append(Merged(wording, decisions, counted, old, _groups(project, counted, decisions)))
+    return merged
 
 
 def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Decision]) -> list[Group]:
@@ -111,30 +111,30 @@ def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Dec
             texts[key] = text
             people.setdefault(key, set()).add(answer.author)
     english: dict[str, str] = {}
-    for one in decisions:
-        english |= one.body.get("english", {})
-    rank = {one.body["key"]: one.seq for one in decisions if one.kind == "answers.named"}
+    for decision in decisions:
+        english |= decision.body.get("english", {})
+    rank = {decision.body["key"]: decision.seq for decision in decisions if decision.kind == "answers.named"}
     groups = []
     for keys in _partition(texts, decisions):
         # Whom somebody named last stands first, then what most people said, then what was said first.
         ordered = sorted(keys, key=lambda key: (-rank.get(key, -1), -len(people[key])))
         lines = dict.fromkeys(part.strip() for key in ordered for part in english.get(key, "").split(";"))
-        own = {key: texts[key] for key in ordered}
-        groups.append(Group(own, list(filter(None, lines)), set().union(*(people[key] for key in keys))))
+        of_group = {key: texts[key] for key in ordered}
+        groups.append(Group(of_group, list(filter(None, lines)), set().union(*(people[key] for key in keys))))
     return sorted(groups, key=lambda group: -group.votes)
 
 
 def _partition(present: Iterable[str], decisions: Iterable[Decision]) -> list[list[str]]:
     """Return the groups that decisions make of the keys ``present``, each in their order."""
     groups: dict[str, set[str]] = {}
-    for one in decisions:
-        if one.kind == "answers.merged":
-            joined = set().union(*(groups.get(key, {key}) for key in one.body["keys"]))
+    for decision in decisions:
+        if decision.kind == "answers.merged":
+            joined = set().union(*(groups.get(key, {key}) for key in decision.body["keys"]))
             groups |= dict.fromkeys(joined, joined)
-        elif one.kind == "answers.split":
-            groups.get(one.body["key"], set()).discard(one.body["key"])
-            groups[one.body["key"]] = {one.body["key"]}
-    found: dict[int, list[str]] = {}
+        elif decision.kind == "answers.split":
+            groups.get(decision.body["key"], set()).discard(decision.body["key"])
+            groups[decision.body["key"]] = {decision.body["key"]}
+    partition: dict[int, list[str]] = {}
     for key in present:
-        found.setdefault(id(groups.setdefault(key, {key})), []).append(key)
-    return list(found.values())
+        partition.setdefault(id(groups.setdefault(key, {key})), []).append(key)
+    return list(partition.values())

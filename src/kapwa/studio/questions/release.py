@@ -44,24 +44,24 @@ class EverydayRelease(ReleaseForm):
     def _events(self) -> dict[str, Event]:
         """The events that texts came by, in order; but for answers, which many people give in the same words."""
         kinds = (*_DESCRIBED, "wording.proposed", "answers.translated")
-        found = Event.objects.filter(project=self.project, kind__in=kinds, erased=False).order_by("seq")
-        return {str(one.uuid): one for one in found}
+        events = Event.objects.filter(project=self.project, kind__in=kinds, erased=False).order_by("seq")
+        return {str(event.uuid): event for event in events}
 
     @cached_property
     def _questions(self) -> dict[str, Question]:
-        return {one.id: one for one in Question.objects.filter(project=self.project).order_by("number")}
+        return {question.id: question for question in Question.objects.filter(project=self.project).order_by("number")}
 
     @property
     def _tags(self) -> set[str]:
-        return {*self.project.languages, *(one.language for one in self._questions.values())}
+        return {*self.project.languages, *(question.language for question in self._questions.values())}
 
     def _barred(self, unwilling: Collection[str]) -> set[str]:
         """Return the events of texts that are, or came of, words of the authors ``unwilling``."""
-        found: set[str] = set()
-        for pk, one in self._events.items():
-            if one.actor in unwilling or {one.body.get("base"), one.body.get("source")} & found:
-                found.add(pk)
-        return found
+        barred: set[str] = set()
+        for pk, event in self._events.items():
+            if event.actor in unwilling or {event.body.get("base"), event.body.get("source")} & barred:
+                barred.add(pk)
+        return barred
 
     def items(self, unwilling: Collection[str]) -> dict[str, Any]:
         """Return the events of the texts of each question in a language, and its groups of answers with their votes.
@@ -69,53 +69,53 @@ class EverydayRelease(ReleaseForm):
         English goes with a release where questions are written in it, or the project asks for it.
         """
         barred, asked = self._barred(unwilling), askable(self.project, *self._tags)
-        about = {one.subject or pk: pk for pk, one in self._events.items() if one.kind in _DESCRIBED}
-        used = [one.language for one in self._questions.values() if one.kind != PROMPT and not one.retired]
-        wanted = any(map(_is_english, [*self.project.languages, *used]))
-        english = {one.question_id: one.text_event for one in asked if wanted and _is_english(one.language)}
-        found = {}
+        about = {event.subject or pk: pk for pk, event in self._events.items() if event.kind in _DESCRIBED}
+        used = Question.objects.filter(project=self.project, retired=False).exclude(kind=PROMPT)
+        wanted = any(map(_is_english, [*self.project.languages, *used.values_list("language", flat=True)]))
+        english = {word.question_id: word.text_event for word in asked if wanted and _is_english(word.language)}
+        items = {}
         for merged in merged_answers(self.project, asked, unwilling):
             pk = merged.wording.question_id
-            own = {"about": about[pk], "wording": merged.wording.text_event, "english": english.get(pk, "")}
-            if merged.counted and (own["english"] or not wanted) and barred.isdisjoint(own.values()):
-                found[merged.wording.id] = own | _answers(merged, barred)
-        return found
+            texts = {"about": about[pk], "wording": merged.wording.text_event, "english": english.get(pk, "")}
+            if merged.counted and (texts["english"] or not wanted) and barred.isdisjoint(texts.values()):
+                items[merged.wording.id] = texts | _answers(merged, barred)
+        return items
 
     def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
         """Return the row of each question in a language with those of its answers, and how models are asked."""
-        said: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        words: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
         for event in Event.objects.filter(project=self.project, kind="answer.given", erased=False):
             for text in event.body["texts"]:
-                said[event.subject, event.body["language"]][key_of(self.project, text)] = text
+                words[event.subject, event.body["language"]][key_of(self.project, text)] = text
         pairs = [(pk, tag) for pk, _, tag in (item.partition(":") for item in items) if pk in self._questions]
-        found = []
+        published = []
         for pk, tag in sorted(pairs, key=lambda pair: (self._questions[pair[0]].number, pair)):
             revision, culture = items[f"{pk}:{tag}"], self._culture(tag)
             name = self._questions[pk].name or item_id(self.project, self._questions[pk].number)
             try:
-                row, answers = self._rows(revision, said[pk, tag])
+                row, answers = self._rows(revision, words[pk, tag])
             except KeyError:
                 continue  # a word of it was withdrawn
             questions = [{"id": name, "culture": culture, "language": tag, **row}]
             tables = {self.files[0]: questions, self.files[1]: [{"id": name, "culture": culture} | a for a in answers]}
-            found.append(Published(f"{pk}:{tag}", f"{culture}/{name}", revision["wording"], name, tables))
-        return [*found, *self._prompts(facts["prompts"], {tag for _pk, tag in pairs})]
+            published.append(Published(f"{pk}:{tag}", f"{culture}/{name}", revision["wording"], name, tables))
+        return [*published, *self._prompts(facts["prompts"], {tag for _pk, tag in pairs})]
 
-    def _rows(self, own: Mapping[str, Any], said: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _rows(self, revision: Mapping[str, Any], words: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
         """Return what the rows of a question and of its answers say; raise KeyError where a word was withdrawn."""
-        about = self._events[own["about"]].body
-        row = {"topic": about["topic"] or NO_TOPIC, "local": self._events[own["wording"]].body["text"]}
-        if own["english"]:
-            row["english"] = self._events[own["english"]].body["text"]
+        about = self._events[revision["about"]].body
+        row = {"topic": about["topic"] or NO_TOPIC, "local": self._events[revision["wording"]].body["text"]}
+        if revision["english"]:
+            row["english"] = self._events[revision["english"]].body["text"]
         answers = []
-        for group in own["groups"]:
-            local = [said[key] for key in group["keys"]]
+        for group in revision["groups"]:
+            local = [words[key] for key in group["keys"]]
             # Not in the order of that table, which databases and archives may change.
             known = [(key, group["english"][key]) for key in group["keys"] if key in group["english"]]
             texts = [self._events[event].body["english"][key] for key, event in known]
             english = dict.fromkeys(part.strip() for text in texts for part in text.split(";"))
             answers.append({"votes": group["votes"], "local": local, "english": list(filter(None, english))})
-        return {**row, "kind": about["kind"], "annotators": own["people"], **own["idks"]}, answers
+        return {**row, "kind": about["kind"], "annotators": revision["people"], **revision["idks"]}, answers
 
     def _prompts(self, prompts: Mapping[str, Mapping[str, str]], tags: Collection[str]) -> Iterator[Published]:
         """Yield how models are asked in each language; every part of a release has that."""
@@ -136,17 +136,18 @@ class EverydayRelease(ReleaseForm):
 
     def authors(self, items: Items) -> set[str]:
         """Return who worded the questions, and whose answers count."""
-        texts = {one[name] for one in items.values() for name in ("english", "wording")} - {""}
+        texts = {item[name] for item in items.values() for name in ("english", "wording")} - {""}
         merged = merged_answers(self.project, Wording.objects.filter(id__in=list(items)))
-        return {self._events[text].actor for text in texts} | {said.author for one in merged for said in one.counted}
+        answered = {answer.author for wording in merged for answer in wording.counted}
+        return answered | {self._events[text].actor for text in texts}
 
     def facts(self, items: Items) -> dict[str, Any]:
         """Return, by language and id, the texts of agreed prompts."""
         barred = self._barred(unwilling_authors(self.project))
         prompts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for one in agreed_texts(self.project, *self._tags).filter(question__kind=PROMPT):
-            if one.text_event not in barred:
-                prompts[one.language][one.question_id] = one.text_event
+        for wording in agreed_texts(self.project, *self._tags).filter(question__kind=PROMPT):
+            if wording.text_event not in barred:
+                prompts[wording.language][wording.question_id] = wording.text_event
         return {"prompts": prompts}
 
 
@@ -156,12 +157,12 @@ def _is_english(tag: str) -> bool:
 
 def _answers(merged: Merged, barred: Collection[str]) -> dict[str, Any]:
     """Return votes and keys of the groups, what put them into English, and how many gave no answer."""
-    said: dict[str, str] = {}
-    for one in merged.decisions:
-        if one.kind == "answers.translated" and one.id not in barred:
-            said |= {key: one.id if text else "" for key, text in one.body["english"].items()}
-    groups = [
-        {"votes": one.votes, "keys": list(one.texts), "english": {key: said[key] for key in one.texts if said.get(key)}}
-        for one in merged.groups
-    ]
+    translations: dict[str, str] = {}
+    for decision in merged.decisions:
+        if decision.kind == "answers.translated" and decision.id not in barred:
+            translations |= {key: decision.id if text else "" for key, text in decision.body["english"].items()}
+    groups = []
+    for group in merged.groups:
+        english = {key: translations[key] for key in group.texts if translations.get(key)}
+        groups.append({"votes": group.votes, "keys": list(group.texts), "english": english})
     return {"groups": groups, "idks": merged.idks, "people": len(merged.counted)}

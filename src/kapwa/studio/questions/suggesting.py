@@ -39,7 +39,7 @@ class _Signs(NamedTuple):
 
     spellings: set[str]
     english: set[str]
-    said: list[_Words]
+    answers: list[_Words]
     letters: list[str]
 
 
@@ -50,18 +50,18 @@ def suggestions(groups: Sequence[Group], language: str, moved: Collection[str] =
     of a group by a person are not suggested again.
     """
     open_ = [(group, _signs(group, language)) for group in groups if group.texts.keys().isdisjoint(moved)]
-    found: dict[tuple[str, ...], Suggestion] = {}
+    cards: dict[tuple[str, ...], Suggestion] = {}
     joined: set[tuple[str, str]] = set()
-    for (one, signs), (other, others) in combinations(open_, 2):
+    for (first, signs), (other, others) in combinations(open_, 2):
         reason = _reason(signs, others)
-        if not reason or (reason, one.key) in joined:
+        if not reason or (reason, first.key) in joined:
             continue
         together = reason in (SPELLING, ENGLISH)
         if together:
             joined.add((reason, other.key))
-        card = (reason, one.key, "" if together else other.key)
-        found.setdefault(card, Suggestion(reason, [one])).groups.append(other)
-    return sorted(found.values(), key=lambda suggestion: REASONS.index(suggestion.reason))
+        card = (reason, first.key, "" if together else other.key)
+        cards.setdefault(card, Suggestion(reason, [first])).groups.append(other)
+    return sorted(cards.values(), key=lambda suggestion: REASONS.index(suggestion.reason))
 
 
 @cache
@@ -73,29 +73,29 @@ def _signs(group: Group, language: str) -> _Signs:
     matcher = _matcher(language)
     prepared = [matcher.prepare(text) for text in group.texts.values()]
     ignored = matcher.language.folded_function_words
-    said = []
-    for one in prepared:
+    word_keys = []
+    for answer in prepared:
         # Articles and the like do not count, but where nothing else is said.
-        full = [keys for token, keys in zip(one.tokens, one.keys, strict=True) if token not in ignored]
-        said.append(full or list(one.keys))
+        full = [keys for token, keys in zip(answer.tokens, answer.keys, strict=True) if token not in ignored]
+        word_keys.append(full or list(answer.keys))
     return _Signs(
         # Letters and digits in the language's spelling, without case, accents, spaces and punctuation.
-        {unaccented(one.solid) for one in prepared if one.solid},
+        {unaccented(answer.solid) for answer in prepared if answer.solid},
         {" ".join(words(text)) for text in group.english if words(text)},
-        said,
+        word_keys,
         # Korean syllables are taken apart into their letters.
-        [unicodedata.normalize("NFD", one.solid) for one in prepared if not one.has_digit],
+        [unicodedata.normalize("NFD", answer.solid) for answer in prepared if not answer.has_digit],
     )
 
 
-def _reason(one: _Signs, other: _Signs) -> str:
-    if not one.spellings.isdisjoint(other.spellings):
+def _reason(some: _Signs, other: _Signs) -> str:
+    if not some.spellings.isdisjoint(other.spellings):
         return SPELLING
-    if not one.english.isdisjoint(other.english):
+    if not some.english.isdisjoint(other.english):
         return ENGLISH
-    if any(a and b and _within(a, b) and _within(b, a) for a in one.said for b in other.said):
+    if any(a and b and _within(a, b) and _within(b, a) for a in some.answers for b in other.answers):
         return FORMS
-    return NEAR if any(_near(a, b) for a in one.letters for b in other.letters) else ""
+    return NEAR if any(_near(a, b) for a in some.letters for b in other.letters) else ""
 
 
 def _within(some: _Words, others: _Words) -> bool:
@@ -103,7 +103,7 @@ def _within(some: _Words, others: _Words) -> bool:
     return all(any(not keys.isdisjoint(other) for other in others) for keys in some)
 
 
-def _near(one: str, other: str) -> bool:
-    shorter = min(len(one), len(other))
+def _near(text: str, other: str) -> bool:
+    shorter = min(len(text), len(other))
     most = (shorter >= _ONE) + (shorter >= _TWO)
-    return bool(most) and Levenshtein.distance(one, other, score_cutoff=most) <= most
+    return bool(most) and Levenshtein.distance(text, other, score_cutoff=most) <= most

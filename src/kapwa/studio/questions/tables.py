@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from kapwa.studio.core.agreeing import AgreedText
-from kapwa.studio.core.tables import ID, Current
+from kapwa.studio.core.tables import ID, Authored, Current
 from kapwa.suites.blend.questions import IDK_KEYS
 
 # How somebody finished: with answers, or without any for one of the answer form's reasons.
@@ -15,7 +15,7 @@ ANSWERED = "answered"
 UNKNOWN, NO_ANSWER, NOT_APPLICABLE = IDK_KEYS
 
 
-class Question(Current):
+class Question(Authored):
     """A question about everyday life as it is now. ``revision`` grows with its text; wordings of older ones are old.
 
     ``text_event``: the event that its text came by; ``name``: its id in the table that it was imported from, else "".
@@ -29,7 +29,6 @@ class Question(Current):
     language = models.CharField(max_length=80)
     revision = models.PositiveIntegerField(default=1)
     text_event = models.CharField(max_length=ID, blank=True)
-    author = models.CharField(max_length=16, blank=True)
     retired = models.BooleanField(default=False)
 
 
@@ -67,7 +66,7 @@ class Answer(Current):
     author = models.CharField(max_length=16, blank=True, db_index=True)
 
 
-class Decision(Current):
+class Decision(Authored):
     """What somebody decided on the answers to a wording, ``QUESTION:LANGUAGE``, and did not undo: an event of ``kind``.
 
     It names answers by keys, never by their words, so that these can be erased.
@@ -75,5 +74,4 @@ class Decision(Current):
 
     wording = models.CharField(max_length=80, db_index=True)
     kind = models.CharField(max_length=40)
-    author = models.CharField(max_length=16, blank=True)
     body = models.JSONField(default=dict)

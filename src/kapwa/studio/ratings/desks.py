@@ -61,9 +61,9 @@ class RatingDesk:
 
     def draw(self, member: Membership, count: int) -> Work:
         """Return what most people are still to judge, and lease it."""
-        given = assign(member, self.name, partial(self._done, member), target=0, count=count)
-        rows = Drawn.objects.in_bulk(given.subjects)
-        return Work([self._task(member, rows[subject]) for subject in given.subjects], given.left)
+        leased = assign(member, self.name, partial(self._done, member), target=0, count=count)
+        rows = Drawn.objects.in_bulk(leased.subjects)
+        return Work([self._task(member, rows[subject]) for subject in leased.subjects], leased.left)
 
     def left(self, member: Membership) -> int:
         """Return how many things wait for the member, over all sets."""
@@ -80,20 +80,20 @@ class RatingDesk:
         drawn = Drawn.objects.get(id=task.subject)
         order = _order(member, drawn)
         if self.name in RATED:
-            told = {name: value for name, value in values.items() if name not in ("button", "remark")}
-            said = {code: value if value in ("yes", "no") else "" for code, value in told.items()}
+            chosen = {name: value for name, value in values.items() if name not in ("button", "remark")}
+            judgement = {code: value if value in ("yes", "no") else "" for code, value in chosen.items()}
         else:
             place = values["chosen"]
-            said = {"chosen": order[int(place) - 1] if place.isdecimal() else place}
+            judgement = {"chosen": order[int(place) - 1] if place.isdecimal() else place}
         shown = {"seen": task.seen, "order": order, "situation": drawn.situation}
-        return {**shown, "values": said, "remark": values["remark"]}
+        return {**shown, "values": judgement, "remark": values["remark"]}
 
     def _done(self, member: Membership) -> Done:
         """How many people are still to judge each thing, as a number below 0, and which the member did."""
         drawn = Drawn.objects.filter(project=member.project, set__kind=self.name).select_related("set")
-        own = drawn.filter(judgements__author=member.author).values_list("id", flat=True)
+        done = drawn.filter(judgements__author=member.author).values_list("id", flat=True)
         rows = self._may(member, drawn.annotate(judged=Count("judgements")))
-        return Done({row.id: row.judged - row.set.raters for row in rows}, set(own))
+        return Done({row.id: row.judged - row.set.raters for row in rows}, set(done))
 
     def _may(self, member: Membership, rows: Sequence[Drawn]) -> Sequence[Drawn]:
         """Leave out, for validators, what changed since, and the words of situations they wrote or voted on anywhere.
@@ -137,7 +137,7 @@ def _order(member: Membership, drawn: Drawn) -> list[int]:
 def unchanged(project: Project, rows: Sequence[Drawn]) -> list[Drawn]:
     """Return the rows without situations that read otherwise now than when they were drawn."""
     now = Situation.objects.in_bulk([row.situation for row in rows if row.situation])
-    marks = {"": ""} | {pk: mark_of(project, one.fields) for pk, one in now.items()}
+    marks = {"": ""} | {pk: mark_of(project, situation.fields) for pk, situation in now.items()}
     return [row for row in rows if marks.get(row.situation) == row.mark]
 
 
@@ -152,7 +152,8 @@ def _choice(label: str, options: Sequence[Option], name: str = "chosen") -> Fiel
 def _criteria(suite: str) -> list[Field]:
     """Return the questions of a suite's criteria; "I cannot tell" leaves one out, as an empty cell of a sheet does."""
     options = (Option("yes", _("Yes")), Option("no", _("No")), Option("unsure", _("I cannot tell")))
-    return [_choice(f"{_(one.name)}: {_(one.question)}", options, one.code) for one in rating_suite(suite).criteria]
+    criteria = rating_suite(suite).criteria
+    return [_choice(f"{_(asked.name)}: {_(asked.question)}", options, asked.code) for asked in criteria]
 
 
 DESKS |= {name: RatingDesk(name) for name in _TITLES}

@@ -32,7 +32,7 @@ RATED = {"criteria": "kalahi", "errors": "blend", "adaptation": "eecc"}
 SAMPLE = 60
 
 # What can be drawn: items, each with what the event keeps of it.
-_Found = list[tuple[Item, dict[str, Any]]]
+_Drawable = list[tuple[Item, dict[str, Any]]]
 
 
 def checked_kind(kind: str) -> str:
@@ -52,28 +52,28 @@ def draw(
     items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
     sources that do not fit the kind, and for too few texts.
     """
-    runs = [open_run(path) for path in sources if kind != BASELINE]
-    suites, tasks = ([run.manifest[name] for run in runs] for name in ("suite", "task"))
+    opened = [open_run(path) for path in sources if kind != BASELINE]
+    suites, tasks = ([run.manifest[name] for run in opened] for name in ("suite", "task"))
     checked_kind(kind)
     fits = {PAIRS: len(tasks) == 2 and tasks[0] == tasks[1], BASELINE: len(sources) < 2}
     if not fits.get(kind, suites == [RATED.get(kind)]):
         hint = "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task."
         raise UsageError(f"--kind {kind} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
     if kind == BASELINE:
-        found = _options(project, *sources, **chosen) if sources else _situations(project)
-        for item, _row in found:
+        rows = _options(project, *sources, **chosen) if sources else _situations(project)
+        for item, _row in rows:
             check_options(item)
     else:
-        found = _answers(kind, runs, **chosen)
-    told = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in runs]
+        rows = _answers(kind, opened, **chosen)
+    runs = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in opened]
     with single_writer(), transaction.atomic():
         lock_project(project)
-        texts = _left(project, kind, told, found, seed)
+        texts = _left(project, kind, runs, rows, seed)
         wanted = sample or (len(texts) if kind == BASELINE else SAMPLE)
         if not 0 < wanted <= len(texts):
-            message = f"There are {len(texts)} to draw from, besides {len(found) - len(texts)} that were drawn before."
+            message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
-        body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": told, "texts": texts[:wanted]}
+        body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": runs, "texts": texts[:wanted]}
         event = record(project, "tasks.drawn", body, actor="")
     return TaskSet.objects.get(id=str(event.uuid))
 
@@ -85,56 +85,56 @@ def naming(made: TaskSet) -> int:
     return sum(any(map(names_model, labels, texts)) for texts in rows)
 
 
-def _left(project: Project, kind: str, runs: Sequence[Any], found: _Found, seed: int) -> list[dict[str, Any]]:
+def _left(project: Project, kind: str, runs: Sequence[Any], drawable: _Drawable, seed: int) -> list[dict[str, Any]]:
     """Return what no earlier set of the kind holds of the same runs, in a random order that spreads over clusters."""
-    sets = [one.id for one in TaskSet.objects.filter(project=project, kind=kind) if one.runs == runs]
-    before = {(one.item["id"], one.item["variant"], one.mark) for one in Drawn.objects.filter(set__in=sets)}
-    rows = {(item.id, item.variant): row for item, row in found}
-    order = spread([ModelAnswer(item, "", "") for item, _ in found], len(found), seed)
-    names = [(one.item.id, one.item.variant) for one in order]
+    sets = [task_set.id for task_set in TaskSet.objects.filter(project=project, kind=kind) if task_set.runs == runs]
+    before = {(drawn.item["id"], drawn.item["variant"], drawn.mark) for drawn in Drawn.objects.filter(set__in=sets)}
+    rows = {(item.id, item.variant): row for item, row in drawable}
+    order = spread([ModelAnswer(item, "", "") for item, _ in drawable], len(drawable), seed)
+    names = [(answer.item.id, answer.item.variant) for answer in order]
     return [rows[name] for name in names if (*name, rows[name].get("mark", "")) not in before]
 
 
-def _situations(project: Project) -> _Found:
+def _situations(project: Project) -> _Drawable:
     """Return the project's accepted situations, by what identifies them: their words stay in the revisions alone."""
-    found = []
-    for one in Situation.objects.filter(project=project, state__in=(ACCEPTED, FROZEN)):
-        row = {"situation": one.id, "revision": one.revision, "mark": mark_of(project, one.fields)}
+    drawable = []
+    for situation in Situation.objects.filter(project=project, state__in=(ACCEPTED, FROZEN)):
+        row = {"situation": situation.id, "revision": situation.revision, "mark": mark_of(project, situation.fields)}
         row["culture"] = project.culture
-        found.append((as_item(one.fields, one.id, one.cluster, project.culture), row))
-    return found
+        drawable.append((as_item(situation.fields, situation.id, situation.cluster, project.culture), row))
+    return drawable
 
 
-def _options(project: Project, data: str | Path, **chosen: Any) -> _Found:
+def _options(project: Project, data: str | Path, **chosen: Any) -> _Drawable:
     items = load_task(form_of(project).options_task, data=str(data), **chosen).items()
     return [(item, drawn_item(item, options_of(item))) for item in one_variant(one_culture(items))]
 
 
-def _answers(kind: str, runs: Sequence[Run], **chosen: Any) -> _Found:
+def _answers(kind: str, runs: Sequence[Run], **chosen: Any) -> _Drawable:
     """Return the items that every run answered when asked the very same, with the answers, and what raters read."""
     layout = ERRORS if kind == "errors" else RATINGS
     names = [column.name for column in layout.columns]
     # What people answered is in their language, also where the model was asked in English.
     tags = {"question_en": "en", "people_said": ""}
     items = [one_culture(items_of([run], **chosen)) for run in runs]
-    texts = [_texts(run, own, only_wrong=kind == "errors") for run, own in zip(runs, items, strict=True)]
-    found = []
+    texts = [_texts(run, run_items, only_wrong=kind == "errors") for run, run_items in zip(runs, items, strict=True)]
+    drawable = []
     for item in items[0]:
         asked = (item.id, item.variant, item.fields["prompt"])
-        if all(asked in said for said in texts):
-            row = drawn_item(item, [said[asked] for said in texts])
-            told = dict(zip(layout.shown(item), names, strict=True))  # a question asked in English stands once
-            row["shown"] = [[name, text, tags.get(name, item.language)] for text, name in told.items() if text]
-            found.append((item, row))
-    return found
+        if all(asked in answers for answers in texts):
+            row = drawn_item(item, [answers[asked] for answers in texts])
+            shown = dict(zip(layout.shown(item), names, strict=True))  # a question asked in English stands once
+            row["shown"] = [[name, text, tags.get(name, item.language)] for text, name in shown.items() if text]
+            drawable.append((item, row))
+    return drawable
 
 
 def _texts(run: Run, items: Sequence[Item], *, only_wrong: bool) -> dict[tuple[str, str, str], str]:
     """Return what a run answered, by item, variant and prompt; suites that compare texts keep it in the journal."""
     if compares_texts(run.manifest["suite"]):
-        told = [(item.id, item.variant, said.text) for item, asked, said in texts_of(run) if asked.sample == 0]
+        rows = [(item.id, item.variant, answer.text) for item, asked, answer in texts_of(run) if asked.sample == 0]
     else:
-        told = answers_of([run], items, only_wrong=only_wrong).select("item_id", "variant", "text").rows()
-    said = {(item, variant): text.strip() or EMPTY_ANSWER for item, variant, text in told if text is not None}
+        rows = answers_of([run], items, only_wrong=only_wrong).select("item_id", "variant", "text").rows()
+    answers = {(item, variant): text.strip() or EMPTY_ANSWER for item, variant, text in rows if text is not None}
     names = [(item.id, item.variant, item.fields["prompt"]) for item in items]
-    return {name: said[name[:2]] for name in names if name[:2] in said}
+    return {name: answers[name[:2]] for name in names if name[:2] in answers}

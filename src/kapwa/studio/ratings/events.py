@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.people.forms import asked_of, options_of
 from kapwa.records import Item
-from kapwa.studio.core.kinds import RefusedError, common, kind
+from kapwa.studio.core.kinds import common, kind, row_or_refused
 from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.fields import Fields, as_item
@@ -32,13 +32,13 @@ def tasks_drawn(event: Event, *, live: bool) -> None:
     Each of these has ``item``, ``shown`` and ``texts``, or for the project's own situations ``situation``,
     ``revision``, ``mark`` and ``culture``. What an erasure took the words of is there no more.
     """
-    own = {name: event.body[name] for name in ("number", "kind", "seed", "sample", "raters", "runs")}
-    TaskSet.objects.create(**common(event), **own)
+    columns = {name: event.body[name] for name in ("number", "kind", "seed", "sample", "raters", "runs")}
+    TaskSet.objects.create(**common(event), **columns)
     made = []
-    for number, one in enumerate(event.body["texts"], start=1):
-        found = _of_situation(event.project, one) if "situation" in one else one
-        if found and all(found["texts"]) and any(text for _, text, _ in found["shown"]):
-            row = common(event) | {"id": drawn_id(event.uuid, number), "set_id": str(event.uuid)} | found
+    for number, text in enumerate(event.body["texts"], start=1):
+        drawn = _of_situation(event.project, text) if "situation" in text else text
+        if drawn and all(drawn["texts"]) and any(text for _, text, _ in drawn["shown"]):
+            row = common(event) | {"id": drawn_id(event.uuid, number), "set_id": str(event.uuid)} | drawn
             made.append(Drawn(**row, number=number))
     Drawn.objects.bulk_create(made)
 
@@ -48,20 +48,20 @@ def drawn_id(event: uuid.UUID, number: int) -> str:
     return str(uuid.uuid5(event, str(number)))
 
 
-def _of_situation(project: Project, one: Mapping[str, Any]) -> dict[str, Any] | None:
+def _of_situation(project: Project, reference: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what is drawn of a situation at a revision; None where an erasure took it or changed its words."""
-    revision = Revision.objects.filter(id=f"{one['situation']}:{one['revision']}", project=project).first()
-    if revision is None or mark_of(project, revision.fields) != one["mark"]:
+    revision = Revision.objects.filter(id=f"{reference['situation']}:{reference['revision']}", project=project).first()
+    if revision is None or mark_of(project, revision.fields) != reference["mark"]:
         return None
-    situation = Situation.objects.get(id=one["situation"])
-    item = as_item(revision.fields, situation.id, situation.cluster, one["culture"])
-    return {**drawn_item(item, options_of(item)), "situation": situation.id, "mark": one["mark"]}
+    situation = Situation.objects.get(id=reference["situation"])
+    item = as_item(revision.fields, situation.id, situation.cluster, reference["culture"])
+    return {**drawn_item(item, options_of(item)), "situation": situation.id, "mark": reference["mark"]}
 
 
 def drawn_item(item: Item, texts: Sequence[str]) -> dict[str, Any]:
     """Return what is kept of an item that people read above ``texts``."""
-    own = {name: getattr(item, name) for name in ("id", "culture", "language", "variant", "cluster")}
-    return {"item": own, "shown": [["prompt", asked_of(item), item.language]], "texts": list(texts)}
+    about = {name: getattr(item, name) for name in ("id", "culture", "language", "variant", "cluster")}
+    return {"item": about, "shown": [["prompt", asked_of(item), item.language]], "texts": list(texts)}
 
 
 @kind("text.judged", remarks=("remark",))
@@ -70,8 +70,7 @@ def text_judged(event: Event, *, live: bool) -> None:
 
     The last that a person says of a thing counts.
     """
-    if not Drawn.objects.filter(project_id=event.project_id, id=event.subject).exists():
-        raise RefusedError(_("This text no longer exists."), hint=_("Continue with the next one."))
-    own = {"id": f"{event.subject}:{event.actor}", "drawn_id": event.subject, "author": event.actor}
-    said = {name: event.body[name] for name in ("order", "values", "remark")}
-    Judgement(**common(event) | own | said).save()
+    row_or_refused(Drawn, event, _("This text no longer exists."), hint=_("Continue with the next one."))
+    key = {"id": f"{event.subject}:{event.actor}", "drawn_id": event.subject, "author": event.actor}
+    judgement = {name: event.body[name] for name in ("order", "values", "remark")}
+    Judgement(**common(event) | key | judgement).save()

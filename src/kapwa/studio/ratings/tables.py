@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from kapwa.studio.core.tables import ID, Current
+from kapwa.studio.core.tables import ID, Authored, Current
 
 
 class TaskSet(Current):
@@ -34,7 +34,7 @@ class Drawn(Current):
     mark = models.CharField(max_length=64, blank=True)
 
 
-class Judgement(Current):
+class Judgement(Authored):
     """What one person said of one drawn thing, the last time they did; its id is ``DRAWN:AUTHOR``.
 
     ``order``: of the texts as they stood before the person; ``values``: yes, no or "" by criterion, or ``chosen``: the
@@ -42,7 +42,6 @@ class Judgement(Current):
     """
 
     drawn = models.ForeignKey(Drawn, models.CASCADE, related_name="judgements")
-    author = models.CharField(max_length=16, blank=True)
     order = models.JSONField(default=list)
     values = models.JSONField(default=dict)
     remark = models.TextField(blank=True)

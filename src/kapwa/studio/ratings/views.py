@@ -45,7 +45,7 @@ def result_table(project: Project, kind: str) -> bytes:
     Situations that changed since they were drawn are left out: nobody judged them as they are.
     """
     drawn = _drawn(project, checked_kind(kind))
-    rows = [_row(project, one, said) for one in drawn for said in one.judgements.all()]
+    rows = [_row(project, thing, judgement) for thing in drawn for judgement in thing.judgements.all()]
     if not rows:
         hint = f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}"
         raise UsageError(_("Nobody has judged anything of this kind yet."), hint=hint)
@@ -55,35 +55,36 @@ def result_table(project: Project, kind: str) -> bytes:
         columns = ("item_id", "rater", "choice", "remark")
         rows = list({(row["item_id"], row["rater"]): row for row in rows}.values())  # of several draws the last counts
     elif kind in RATED:
-        codes = [one.code for one in rating_suite(RATED[kind]).criteria]
+        codes = [criterion.code for criterion in rating_suite(RATED[kind]).criteria]
         columns = (*RATING_KEY[1:], "rater", "response", *codes, "remark")
     return csv_bytes(columns, [[row.get(column, "") for column in columns] for row in rows])
 
 
 def _drawn(project: Project, kind: str) -> list[Drawn]:
     """Return what was drawn, but for situations that changed since; these have the ids and clusters of releases."""
-    found = Drawn.objects.filter(project=project, set__kind=kind).select_related("set").prefetch_related("judgements")
-    rows = unchanged(project, found.order_by("seq", "number"))
+    drawn = Drawn.objects.filter(project=project, set__kind=kind).select_related("set").prefetch_related("judgements")
+    rows = unchanged(project, drawn.order_by("seq", "number"))
     for row in rows:
         if row.situation:
-            one = Situation.objects.get(id=row.situation)
-            row.item["id"], row.item["cluster"] = (item_id(project, n) for n in (one.number, first_number(one)))
+            situation = Situation.objects.get(id=row.situation)
+            row.item["id"] = item_id(project, situation.number)
+            row.item["cluster"] = item_id(project, first_number(situation))
     return rows
 
 
-def _row(project: Project, drawn: Drawn, said: Judgement) -> dict[str, Any]:
+def _row(project: Project, drawn: Drawn, judgement: Judgement) -> dict[str, Any]:
     """Return what any table says of a judgement, by column."""
     code = f"{project.slug}-{drawn.set.number}-R{drawn.number:03d}"
-    row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "response_id": code, "remark": said.remark}
-    row |= {"rater": f"r{key_of(project, f'rater/{said.author}')[:10]}"}
+    row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "response_id": code, "remark": judgement.remark}
+    row |= {"rater": f"r{key_of(project, f'rater/{judgement.author}')[:10]}"}
     labels = [run["label"] for run in drawn.set.runs]
     if drawn.set.kind in RATED:
-        return row | said.values | {"model": labels[0], "response": drawn.texts[0]}
-    chosen = said.values["chosen"]
+        return row | judgement.values | {"model": labels[0], "response": drawn.texts[0]}
+    chosen = judgement.values["chosen"]
     if drawn.set.kind == BASELINE:
         return row | {"choice": drawn.texts[chosen] if isinstance(chosen, int) else ""}
     row |= {"first": labels[0], "second": labels[1]}
-    return row | {"first_shown": _PREFERRED[said.order[0]], "preferred": _PREFERRED[chosen]}
+    return row | {"first_shown": _PREFERRED[judgement.order[0]], "preferred": _PREFERRED[chosen]}
 
 
 def figures(project: Project, kind: str) -> dict[str, Any]:
@@ -100,8 +101,8 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
         for row in _drawn(project, kind):
             fields = {"prompt": row.shown[0][1], "best": row.texts[0], "irrelevant": tuple(row.texts[1:])}
             items[row.item["id"]] = Item(**{"suite": "", "category": "", "topic": "", **row.item}, fields=fields)
-        found = human_baseline(table, list(items.values()))
-        return choice_block(found, kind, project.culture, ("item", "items"))
+        baseline = human_baseline(table, list(items.values()))
+        return choice_block(baseline, kind, project.culture, ("item", "items"))
 
 
 @page("results/", read=COORDINATORS)
@@ -109,9 +110,10 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List what was drawn for people, by kind, with how much of it is done."""
     counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
     sets: dict[str, list[TaskSet]] = {}
-    for one in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
-        sets.setdefault(one.kind, []).append(one)
-    return show(request, visit, "results", kinds=[(kind, DESKS[kind].title(), found) for kind, found in sets.items()])
+    for task_set in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
+        sets.setdefault(task_set.kind, []).append(task_set)
+    kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
+    return show(visit, "results", kinds=kinds)
 
 
 @page("results/<slug:kind>/", read=COORDINATORS)
@@ -120,10 +122,10 @@ def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     if not TaskSet.objects.filter(project=visit.project, kind=kind).exists():
         raise Http404
     try:
-        found, error = figures(visit.project, kind), None
+        block, error = figures(visit.project, kind), None
     except KapwaError as missing:
-        found, error = {}, missing
-    return show(request, visit, "result", kind=kind, title=DESKS[kind].title(), found=found, error=error)
+        block, error = {}, missing
+    return show(visit, "result", kind=kind, title=DESKS[kind].title(), found=block, error=error)
 
 
 @page("results/<slug:kind>/table/", read=COORDINATORS)

@@ -44,15 +44,15 @@ def ask(fields: Fields) -> dict[str, Any]:
         raise UsageError(_("The model is answering somebody else."), hint=_("Try again in a minute."))
     try:
         model = _model()
-        said: dict[str, Any] = {"model": model.id, "asked": model_name(), "fails": None, "answer": None}
+        verdict: dict[str, Any] = {"model": model.id, "asked": model_name(), "fails": None, "answer": None}
         message = (Message("user", prompts(fields)["full"]),)
         if "score" in model.capabilities:
-            said |= _likelihoods(model, fields, message)
+            verdict |= _likelihoods(model, fields, message)
         if "generate" in model.capabilities:
             limit = Params(max_new_tokens=LONGEST_ANSWER)
             request = Request("draft", "full", "generate", message, params=limit, key="generate")
-            said["answer"] = _answered(next(iter(model.generate([request])))).text
-        return said
+            verdict["answer"] = _answered(next(iter(model.generate([request])))).text
+        return verdict
     finally:
         _BUSY.release()
 
@@ -62,7 +62,7 @@ def _likelihoods(model: Model, fields: Fields, message: tuple[Message, ...]) -> 
     texts = tuple(dict.fromkeys(fields[name] for name in filled))
     request = Request("draft", "full", "score", message, texts, key="score")
     scores = _answered(next(iter(model.score([request])))).logprobs or ()
-    per_byte = {text: one.logprob_sum / one.n_bytes for text, one in zip(texts, scores, strict=True)}
+    per_byte = {text: score.logprob_sum / score.n_bytes for text, score in zip(texts, scores, strict=True)}
     likelihoods = {name: round(per_byte[fields[name]], 4) for name in filled}
     wrong = max(per_byte[fields[name]] for name in filled if name in GROUPS["irrelevant"])
     return {"fails": wrong >= per_byte[best_response(fields)], "likelihoods": likelihoods}

@@ -36,7 +36,7 @@ _FEW = 6
 _NEEDED = ("language", "context", "topic", "category")
 
 
-class Said(NamedTuple):
+class Finding(NamedTuple):
     """Something to look at; ``field`` is where. An "error" keeps a draft from review."""
 
     severity: Severity
@@ -44,7 +44,7 @@ class Said(NamedTuple):
     message: str
 
 
-def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> list[Said]:
+def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> list[Finding]:
     """Return all there is to say of a situation; ``others``: the project's other situations by the number people see.
 
     Variations of the same situation are no duplicates of it, so they do not belong to ``others``.
@@ -52,62 +52,63 @@ def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> 
     return [*_missing(fields), *_texts(fields), *_best(fields), *_alike(fields, others or {})]
 
 
-def _missing(fields: Fields) -> Iterator[Said]:
+def _missing(fields: Fields) -> Iterator[Finding]:
     for name in _NEEDED:
         if not fields.get(name):
-            yield Said("error", name, _("this field is empty."))
+            yield Finding("error", name, _("this field is empty."))
     if not best_response(fields):
-        yield Said("error", "best", _("no relevant response is chosen as the best"))
+        yield Finding("error", "best", _("no relevant response is chosen as the best"))
     few = _("only %(n)d of them: the form asks for at least %(least)d")
     for group, names in GROUPS.items():
-        found = len(responses(fields, group))
-        if found < FEWEST_RESPONSES:
-            yield Said("warning" if found else "error", names[0], few % {"n": found, "least": FEWEST_RESPONSES})
+        filled = len(responses(fields, group))
+        if filled < FEWEST_RESPONSES:
+            yield Finding("warning" if filled else "error", names[0], few % {"n": filled, "least": FEWEST_RESPONSES})
 
 
-def _texts(fields: Fields) -> Iterator[Said]:
+def _texts(fields: Fields) -> Iterator[Finding]:
     tag = fields.get("language", "")
     scripts = scripts_of(tag)
     for name in TEXT_FIELDS:
         text = fields.get(name, "")
         if text and lacks_final_sign(text):
-            yield Said("note", name, _("no punctuation mark at the end of the sentence"))
+            yield Finding("note", name, _("no punctuation mark at the end of the sentence"))
         if text and scripts and not has_script(text, scripts):
-            yield Said("warning", name, _("not written in the script of the language %(tag)s") % {"tag": tag})
+            yield Finding("warning", name, _("not written in the script of the language %(tag)s") % {"tag": tag})
         english = name if tag.partition("-")[0] == "en" else name + GLOSS
         article = _ENGLISH_ARTICLE.search(fields.get(english, ""))
         if article:
-            yield Said("note", english, _("“%(words)s…”: is the article right?") % {"words": article[0]})
+            yield Finding("note", english, _("“%(words)s…”: is the article right?") % {"words": article[0]})
         for field in (name, name + GLOSS):
             text = fields.get(field, "")
-            yield from (Said(severity, field, message) for severity, message in cell_oddities(text))
+            yield from (Finding(severity, field, message) for severity, message in cell_oddities(text))
             if _LOST.search(text):
-                yield Said("warning", field, _("letters were lost: a question mark or another sign replaces them"))
+                lost = _("letters were lost: a question mark or another sign replaces them")
+                yield Finding("warning", field, lost)
 
 
-def _best(fields: Fields) -> Iterator[Said]:
+def _best(fields: Fields) -> Iterator[Finding]:
     best, wrong = best_response(fields), responses(fields, "irrelevant")
     if best and wrong and by_length(as_item(fields, "", "", ""), 1):
         longest = _("the best response is the longest: %(best)d characters, irrelevant ones %(least)d to %(most)d")
         lengths = {"best": len(best), "least": min(map(len, wrong)), "most": max(map(len, wrong))}
-        yield Said("note", "best", longest % lengths)
+        yield Finding("note", "best", longest % lengths)
     prompt = prompts(fields)["full"]
     if len(best) >= 12 and prompt and fuzz.partial_ratio(_plain(best), _plain(prompt)) >= _LEAK:
-        yield Said("warning", "best", _("the prompt gives the best response away"))
+        yield Finding("warning", "best", _("the prompt gives the best response away"))
 
 
-def _alike(fields: Fields, others: Mapping[int, Fields]) -> Iterator[Said]:
+def _alike(fields: Fields, others: Mapping[int, Fields]) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for names in GROUPS.values():
         for name in filter(fields.get, names):
             first = seen.setdefault(_plain(fields[name]), name)
             if first != name:
                 severity: Severity = "warning" if first in names else "error"
-                yield Said(severity, name, _("the same as %(other)s") % {"other": words(first)})
+                yield Finding(severity, name, _("the same as %(other)s") % {"other": words(first)})
     prompt = _plain(prompts(fields)["full"])
     for number, other in others.items():
         if prompt and fuzz.ratio(prompt, _plain(prompts(other)["full"])) >= _SAME:
-            yield Said("warning", "context", _("nearly the same as situation %(number)s") % {"number": number})
+            yield Finding("warning", "context", _("nearly the same as situation %(number)s") % {"number": number})
 
 
 def _plain(text: str) -> str:
@@ -116,8 +117,8 @@ def _plain(text: str) -> str:
 
 def longest_trick(situations: Iterable[Fields]) -> LengthTrick | None:
     """Return what always picking the longest scores over situations with a best and an irrelevant response, if any."""
-    whole = [as_item(one, "", "", "") for one in situations if best_response(one) and responses(one, "irrelevant")]
-    return length_trick(whole, 1) if whole else None
+    whole = [fields for fields in situations if best_response(fields) and responses(fields, "irrelevant")]
+    return length_trick([as_item(fields, "", "", "") for fields in whole], 1) if whole else None
 
 
 def usual_place(situations: Iterable[Fields]) -> tuple[str, int, int] | None:
@@ -125,6 +126,6 @@ def usual_place(situations: Iterable[Fields]) -> tuple[str, int, int] | None:
 
     None where there are fewer than six, or where that is no more than two thirds of them.
     """
-    places = Counter(one["best"] for one in situations if best_response(one))
+    places = Counter(fields["best"] for fields in situations if best_response(fields))
     total, ((place, n),) = places.total(), places.most_common(1) or [("", 0)]
     return (place, n, total) if total >= _FEW and 3 * n > 2 * total else None

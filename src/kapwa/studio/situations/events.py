@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
 from kapwa.people.agreement import has_majority
-from kapwa.studio.core.kinds import RefusedError, common, found_or_refused, kind
-from kapwa.studio.core.tables import Event, Project
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.tables import Event, Project, change
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.fields import Fields, changed, words
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
@@ -42,8 +42,8 @@ def situation_drafted(event: Event, *, live: bool) -> None:
     elicited = body.get("elicited", "")
     if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
         raise RefusedError(_("The answer that this situation was made from no longer exists."))
-    own = {"number": body["number"], "cluster": cluster, "elicited": elicited}
-    made = Situation(**common(event), **own, author=event.actor, state=DRAFT)
+    columns = {"number": body["number"], "cluster": cluster, "elicited": elicited}
+    made = Situation(**common(event), **columns, author=event.actor, state=DRAFT)
     _revise(made, event, changed(fields, body["changes"]), 1)
 
 
@@ -78,11 +78,11 @@ def situation_revised(event: Event, *, live: bool) -> None:
 
 
 def _situation(event: Event) -> Situation:
-    return found_or_refused(Situation, event, _("This situation no longer exists."))
+    return row_or_refused(Situation, event, _("This situation no longer exists."))
 
 
 def _begin_round(situation: Situation) -> None:
-    situation.state, situation.round, situation.revealed = IN_REVIEW, situation.round + 1, False
+    change(situation, state=IN_REVIEW, round=situation.round + 1, revealed=False)
 
 
 def refuse_while_voting(situation: Situation) -> None:
@@ -93,8 +93,8 @@ def refuse_while_voting(situation: Situation) -> None:
 
 def check_whole(fields: Fields) -> None:
     """Raise RefusedError, naming the fields, where something is missing from a situation."""
-    found = [one for one in check_fields(fields) if one.severity == "error"]
-    errors = [f"{words(one.field)}: {one.message.rstrip('.。።')}" for one in found]
+    findings = [finding for finding in check_fields(fields) if finding.severity == "error"]
+    errors = [f"{words(finding.field)}: {finding.message.rstrip('.。።')}" for finding in findings]
     if errors:
         message = _("It is not finished: %(missing)s.") % {"missing": "; ".join(errors)}
         raise RefusedError(message, hint=_("Finish it at the writing desk."))
@@ -109,7 +109,6 @@ def situation_submitted(event: Event, *, live: bool) -> None:
     if live:
         check_whole(situation.fields)
     _begin_round(situation)
-    situation.save()
 
 
 @kind("situation.returned", stays=True)
@@ -120,8 +119,7 @@ def situation_returned(event: Event, *, live: bool) -> None:
         raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
     if live and votes_of(situation):
         refuse_while_voting(situation)
-    situation.state, situation.revealed = DRAFT, False
-    situation.save()
+    change(situation, state=DRAFT, revealed=False)
 
 
 @kind("situation.voted", remarks=("remark",))
@@ -145,8 +143,7 @@ def situation_revealed(event: Event, *, live: bool) -> None:
         raise RefusedError(_("There are no hidden votes."))
     if live and not votes_of(situation):
         raise RefusedError(_("Nobody has voted yet."))
-    situation.revealed = True
-    situation.save()
+    change(situation, revealed=True)
 
 
 @kind("situation.discussed", remarks=("text",))
@@ -169,8 +166,7 @@ def situation_accepted(event: Event, *, live: bool) -> None:
         message = _("%(yes)d of %(votes)d votes accept it; it needs %(quorum)d and two thirds of all votes.")
         counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
         raise RefusedError(message % counts, hint=_("Change the situation, give the reason, and vote again."))
-    situation.state = ACCEPTED
-    situation.save()
+    change(situation, state=ACCEPTED)
 
 
 def votes_of(situation: Situation) -> list[Vote]:
@@ -191,5 +187,4 @@ def unrevealed(project: Project) -> set[str]:
 def situation_asked(event: Event, *, live: bool) -> None:
     """Somebody saw what a model answers. Body: ``model``, ``revision``, ``fails``, ``answer``, ``likelihoods``."""
     situation = _situation(event)
-    situation.model_seen = [*situation.model_seen, event.body]
-    situation.save()
+    change(situation, model_seen=[*situation.model_seen, event.body])

@@ -24,6 +24,9 @@ TEXT_FIELDS = (*PARTS, *GROUPS["relevant"], *GROUPS["irrelevant"])
 _DESCRIBING = ("topic", "category", "source", "notes")
 FIELDS = ("language", "best", *TEXT_FIELDS, *(name + GLOSS for name in TEXT_FIELDS), *_DESCRIBING)
 
+# What :func:`words` makes of the name of any field.
+NAMED_FIELDS = ("language", "best", *PARTS, *RESPONSES, *_DESCRIBING)
+
 Fields = Mapping[str, str]
 
 
@@ -97,7 +100,7 @@ def as_row(fields: Fields, item_id: str, cluster: str, *, culture: str, base: bo
 
 def as_item(fields: Fields, item_id: str, cluster: str, culture: str) -> Item:
     """Return a situation as the item of its full variant, for the figures that runs show beside scores."""
-    own = {"prompt": prompts(fields)["full"], "best": best_response(fields), "gloss": {}}
-    own |= {group: responses(fields, group) for group in GROUPS}
+    parts = {"prompt": prompts(fields)["full"], "best": best_response(fields), "gloss": {}}
+    parts |= {group: responses(fields, group) for group in GROUPS}
     settings = (fields.get("language", ""), fields.get("category", ""), fields.get("topic", ""))
-    return Item(item_id, "kalahi", culture, *settings, "full", cluster, own)
+    return Item(item_id, "kalahi", culture, *settings, "full", cluster, parts)

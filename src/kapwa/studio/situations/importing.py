@@ -32,22 +32,22 @@ def import_situations(project: Project, data: str | Path) -> int:
     files = table_files(place, ROLE) if place.is_dir() else [place]
     if not files:
         raise DataError("holds no situations.", path=place, hint=choice_of_packs(data, place, ROLE))
-    found = Situations(place.name, place)
-    rows = found.read(files[0], Row, found.read_card(files[0].parent))
-    raise_first(found.problems)
+    reader = Situations(place.name, place)
+    rows = reader.read(files[0], Row, reader.read_card(files[0].parent))
+    raise_first(reader.problems)
     before = Situation.objects.filter(project=project).count()
     first: dict[str, uuid.UUID] = {}
     with single_writer(), transaction.atomic():
         for row in rows:
-            own = uuid.uuid5(_IMPORTED, f"{project.slug}/{row.culture}/{row.id}")
+            event_id = uuid.uuid5(_IMPORTED, f"{project.slug}/{row.culture}/{row.id}")
             body: dict[str, Any] = {"changes": _fields(row)}
-            origin = first.setdefault(row.cluster, own)
-            if origin != own:  # what the first row has and this one lacks must not be carried over
+            origin = first.setdefault(row.cluster, event_id)
+            if origin != event_id:  # what the first row has and this one lacks must not be carried over
                 shared = Revision.objects.get(pk=f"{origin}:1").fields  # as it was taken in, whatever became of it
                 body["changes"] = {**dict.fromkeys(shared, ""), **body["changes"]}
                 body |= {"origin": str(origin), "base": 1}
             try:
-                record(project, "situation.drafted", body, actor="", uuid=own)
+                record(project, "situation.drafted", body, actor="", uuid=event_id)
             except ConflictError:
                 message = f"the situation {row.id!r} was imported before with another text."
                 path, number = row.origin

@@ -27,19 +27,19 @@ class SituationRelease(ReleaseForm):
 
     def items(self, unwilling: Collection[str]) -> dict[str, Any]:
         """Return the revision of each situation; words are also in variations and in what is made of an answer."""
-        told = set(Elicited.objects.filter(project=self.project, author__in=unwilling).values_list("id", flat=True))
+        answers = set(Elicited.objects.filter(project=self.project, author__in=unwilling).values_list("id", flat=True))
         theirs = Revision.objects.filter(project=self.project, author__in=unwilling).order_by("-number")
         first = dict(theirs.values_list("situation", "number"))  # of several the last assigned, which is the earliest
         items: dict[str, Any] = {}
         clusters = set()
-        for one in Situation.objects.filter(project=self.project).order_by("number"):
-            since = 1 if one.cluster in clusters or one.elicited in told else first.get(one.id)
+        for situation in Situation.objects.filter(project=self.project).order_by("number"):
+            since = 1 if situation.cluster in clusters or situation.elicited in answers else first.get(situation.id)
             if since is not None:
-                clusters.add(one.cluster)
-            before = self.last.items.get(one.id, 0) if self.last else 0
-            revision = one.revision if one.state in (ACCEPTED, FROZEN) else before
+                clusters.add(situation.cluster)
+            before = self.last.items.get(situation.id, 0) if self.last else 0
+            revision = situation.revision if situation.state in (ACCEPTED, FROZEN) else before
             if revision and (since is None or revision < since):
-                items[one.id] = revision
+                items[situation.id] = revision
         return items
 
     def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
@@ -48,15 +48,15 @@ class SituationRelease(ReleaseForm):
         revisions = Revision.objects.in_bulk([f"{pk}:{number}" for pk, number in items.items()])
         numbers = dict(Situation.objects.filter(project=project).values_list("id", "number"))
         clusters: set[str] = set()
-        found = []
-        for one in Situation.objects.filter(id__in=list(items)).order_by("number"):
-            revision, own = revisions.get(f"{one.id}:{items[one.id]}"), item_id(project, one.number)
+        published = []
+        for situation in Situation.objects.filter(id__in=list(items)).order_by("number"):
+            revision, name = revisions.get(f"{situation.id}:{items[situation.id]}"), item_id(project, situation.number)
             if revision is not None:
-                cluster = item_id(project, numbers.get(one.cluster, one.number))
-                row = as_row(revision.fields, own, cluster, culture=self.culture, base=cluster not in clusters)
+                cluster = item_id(project, numbers.get(situation.cluster, situation.number))
+                row = as_row(revision.fields, name, cluster, culture=self.culture, base=cluster not in clusters)
                 clusters.add(cluster)
-                found.append(Published(one.id, own, items[one.id], cluster, {self.files[0]: [row]}))
-        return found
+                published.append(Published(situation.id, name, items[situation.id], cluster, {self.files[0]: [row]}))
+        return published
 
     def mark_frozen(self, release: Release) -> None:
         """Set the state of the accepted ones to frozen."""

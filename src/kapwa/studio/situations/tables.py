@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from django.db import models
 
-from kapwa.studio.core.tables import ID, Current
+from kapwa.studio.core.tables import ID, Authored
 
 
-class Elicited(Current):
+class Elicited(Authored):
     """An answer to a question of the questionnaire."""
 
     question = models.CharField(max_length=80)
     text = models.TextField()
     language = models.CharField(max_length=80)
     topic = models.CharField(max_length=200, blank=True)
-    author = models.CharField(max_length=16, blank=True)
 
 
-class Situation(Current):
+class Situation(Authored):
     """A situation as it is now. ``authors``: everybody who wrote any of its revisions."""
 
     number = models.PositiveIntegerField()
     cluster = models.CharField(max_length=ID, db_index=True)
-    author = models.CharField(max_length=16, blank=True)
     authors = models.JSONField(default=list)
     state = models.CharField(max_length=16, db_index=True)
     revision = models.PositiveIntegerField(default=1)
@@ -34,23 +32,21 @@ class Situation(Current):
     model_seen = models.JSONField(default=list)
 
 
-class Revision(Current):
+class Revision(Authored):
     """A situation as it was; ``reason`` is one of the four of a review, or empty for a draft."""
 
     situation = models.CharField(max_length=ID, db_index=True)
     number = models.PositiveIntegerField()
     fields = models.JSONField(default=dict)
-    author = models.CharField(max_length=16, blank=True)
     reason = models.CharField(max_length=40, blank=True)
     note = models.TextField(blank=True)
 
 
-class Vote(Current):
+class Vote(Authored):
     """What one person thinks of one revision; hidden from others until the round is revealed."""
 
     situation = models.CharField(max_length=ID, db_index=True)
     round = models.PositiveIntegerField()
-    author = models.CharField(max_length=16, blank=True)
     choice = models.CharField(max_length=16)
     best = models.CharField(max_length=2, blank=True)
     remark = models.TextField(blank=True)

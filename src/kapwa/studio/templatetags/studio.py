@@ -9,23 +9,16 @@ from typing import Any
 from django import template
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop as _n
 
 from kapwa.report.wording import decimal
+from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.interface import Interface
 from kapwa.studio.core.languages import Language, language
 from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
 register.filter(words)
-
-# Words of fields and of shared code that pages show, named here so that the catalogs have them.
-_WORDS = (
-    *(_n("language"), _n("topic"), _n("category"), _n("best"), _n("source"), _n("notes")),
-    *(_n("user"), _n("context"), _n("personal situation"), _n("instruction"), _n("relevant"), _n("irrelevant")),
-    *(_n("ethics"), _n("shared knowledge"), _n("full"), _n("partial"), _n("unenriched")),
-    *(_n("Agreement"), _n("Krippendorff's α")),
-)
+register.filter(as_markdown)
 
 
 @register.simple_tag
@@ -43,8 +36,8 @@ def interface(context: Mapping[str, Any]) -> Interface:
 @register.simple_tag
 def written(tag: str | Language | None) -> str:
     """Return the attributes ``lang`` and ``dir`` of a text in a language."""
-    found = tag if isinstance(tag, Language) else language(tag or "und")
-    return format_html('lang="{}" dir="{}"', found.tag, found.direction)
+    known = tag if isinstance(tag, Language) else language(tag or "und")
+    return format_html('lang="{}" dir="{}"', known.tag, known.direction)
 
 
 @register.filter
@@ -77,8 +70,8 @@ def titled(question: Any) -> str:
 @register.filter
 def wording_state(state: str | None) -> str:
     """Return the state of a wording in plain words; "" is one that is not there."""
-    found = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
-    return found.get(state or "", _("no wording yet"))
+    states = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
+    return states.get(state or "", _("no wording yet"))
 
 
 @register.filter

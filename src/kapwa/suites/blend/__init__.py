@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call
+from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.blend.variants import SAQ_VARIANTS, VARIANTS, saq_variants
-from kapwa.suites.settings import MAX_NEW_TOKENS, SIMILARITIES, Setting
 
 if TYPE_CHECKING:
     from kapwa.records import Item
@@ -26,25 +25,6 @@ TASKS = {
     "blend/saq": "short answers: does the reply give an answer that people there gave?",
     "blend/mcq": "multiple choice: which of four countries' answers is this one's?",
 }
-
-
-SAQ_SETTINGS = (
-    *SIMILARITIES,
-    MAX_NEW_TOKENS,
-    Setting("max_answers", "A reply that lists more answers is judged by its first.", kind="number"),
-    Setting("prompts", "A prompt file or folder in place of the data's own."),
-    Setting("judge", "A model that also judges, as kapwa.load_judge returns it."),
-)
-MCQ_SETTINGS = (
-    Setting(
-        "how",
-        "Multiple choice by generate (the model writes a letter) or likelihood.",
-        "WAY",
-        panel="Everyday knowledge",
-        asks=True,
-    ),
-    MAX_NEW_TOKENS,
-)
 
 
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
@@ -96,23 +76,11 @@ suite = Suite(
     check=partial(call, "kapwa.suites.blend.check:check"),
     tasks_of=partial(call, "kapwa.suites.blend.check:tasks_of"),
     pick_variants=saq_variants,
-    options={"saq": SAQ_SETTINGS, "mcq": MCQ_SETTINGS},
+    options=settings_of("blend"),
     sample_data=sample_data,
     example_answers=example_answers,
     noun=("question", "questions"),
-    floor_words={
-        "longest": ("always picking the longest answer", "longest answer"),
-        "shortest": ("always picking the shortest answer", "shortest answer"),
-        "longest option": ("always picking the longest option", "longest option"),
-        "shortest option": ("always picking the shortest option", "shortest option"),
-        "alphabetical first": ("always picking the first in the alphabet", "first in the alphabet"),
-        "other cultures' commonest answers, as many as allowed": (
-            "listing the commonest answers of other cultures",
-            "commonest answers of others",
-        ),
-        "a person (leave one out)": ("people", "people"),
-        "a person, by people's groups": ("people, by their own groups", "people, by their own groups"),
-    },
+    floor_words=floor_words("blend"),
     # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means
     # that the answer is of the class; it may be of several, or of none.
     criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),

@@ -91,23 +91,23 @@ def read_entries(path: Path) -> tuple[list[JsonEntry], list[DataError]]:
     Entries before the point where the file breaks are kept. A repeated key is a problem, for an ordinary reader would
     silently keep the last.
     """
-    found: list[JsonEntry] = []
+    entries: list[JsonEntry] = []
     try:
         text = read_text(path)
         for entry in _entries(text):
-            found.append(entry)
+            entries.append(entry)
     except DataError as error:
         return [], [error]
     except json.JSONDecodeError as error:
         hint = "The file ends too early: fetch or save it again." if not text[error.pos :].strip() else None
-        return found, [DataError(f"is not valid JSON ({error.msg}).", path=path, row=error.lineno, hint=hint)]
+        return entries, [DataError(f"is not valid JSON ({error.msg}).", path=path, row=error.lineno, hint=hint)]
     first: dict[str, int] = {}
     problems = [
         DataError(f"the id {one.key!r} is already in row {first[one.key]}.", path=path, row=one.row, hint=_OWN_ID)
-        for one in found
+        for one in entries
         if one.key and first.setdefault(one.key, one.row) != one.row
     ]
-    return found, problems if found else [DataError("holds no entries.", path=path)]
+    return entries, problems if entries else [DataError("holds no entries.", path=path)]
 
 
 _OWN_ID = "Give every question its own id."
@@ -179,15 +179,15 @@ def read_annotations(data: DataSet, path: Path) -> list[Annotation]:
     for entry in entries:
         before = len(data.problems)
         try:
-            found = _ENTRY.validate_python(entry.value)
+            read = _ENTRY.validate_python(entry.value)
         except ValidationError as error:
             name = entry.key or str(entry.value.get("ID", "") if isinstance(entry.value, dict) else "")
             for detail in error.errors(include_url=False, include_input=False):
                 part, message = ".".join(map(str, detail["loc"])) or "the entry", detail["msg"]
                 _Place(data, path, entry.row, name).problem(f"{part!r}: {message[:1].lower()}{message[1:]}.")
             continue
-        place = _Place(data, path, entry.row, entry.key or found.id.strip())
-        annotation = _annotation(place, entry.value, found)
+        place = _Place(data, path, entry.row, entry.key or read.id.strip())
+        annotation = _annotation(place, entry.value, read)
         if not place.name:
             place.problem("has no 'ID'.")
         if not entry.key and first.setdefault(place.name, entry.row) != entry.row:
@@ -197,22 +197,22 @@ def read_annotations(data: DataSet, path: Path) -> list[Annotation]:
     return annotations
 
 
-def _annotation(place: _Place, value: Mapping[str, Any], found: _Entry) -> Annotation:
-    one, other = (value.get(key) for key in ANSWER_KEYS)
-    if one is not None and other is not None and one != other:
+def _annotation(place: _Place, value: Mapping[str, Any], read: _Entry) -> Annotation:
+    annotations, aggregated = (value.get(key) for key in ANSWER_KEYS)
+    if annotations is not None and aggregated is not None and annotations != aggregated:
         place.problem("has both 'annotations' and 'aggregated_answers', and they differ.", "Keep one of them.")
-    for key in found.model_extra or ():
+    for key in read.model_extra or ():
         if key not in ANSWER_KEYS:
             place.odd(f"the key {key!r} is not one of the form's and is not read", "note")
-    texts = {"question": found.question, "en_question": found.en_question}
+    texts = {"question": read.question, "en_question": read.en_question}
     if not any(text.strip() for text in texts.values()):
         place.problem("has no text in either language.")
     for key, text in texts.items():
         if not text.strip():
             place.odd(f"{key!r} is blank: the question cannot be asked in that language")
             texts[key] = ""
-    groups = tuple(_group(place, raw) for raw in found.annotations)
-    return Annotation(place.name, texts["question"], texts["en_question"], groups, _idks(place, found), place.row)
+    groups = tuple(_group(place, raw) for raw in read.annotations)
+    return Annotation(place.name, texts["question"], texts["en_question"], groups, _idks(place, read), place.row)
 
 
 def _group(place: _Place, raw: _Answers) -> Group:
@@ -229,13 +229,13 @@ def _group(place: _Place, raw: _Answers) -> Group:
     return Group(sides[0], sides[1], raw.count)
 
 
-def _idks(place: _Place, found: _Entry) -> dict[str, int]:
-    counts = dict.fromkeys(IDK_KEYS, 0) | {key: count for key, count in found.idks.items() if count is not None}
+def _idks(place: _Place, read: _Entry) -> dict[str, int]:
+    counts = dict.fromkeys(IDK_KEYS, 0) | {key: count for key, count in read.idks.items() if count is not None}
     for key, count in counts.items():
         if key not in IDK_KEYS:
             shown = repr(key) if len(repr(key)) <= 60 else repr(key)[:59] + "…"
             place.odd(f"'idks' holds the free text {shown} ({count}×): only the paper's rule counts it")
     for key in IDK_KEYS:
-        if key not in found.idks:
+        if key not in read.idks:
             place.odd(f"'idks' has no {key!r} (taken as 0)")
     return counts

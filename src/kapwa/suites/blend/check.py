@@ -27,7 +27,8 @@ from kapwa.suites.blend.questions import (
     region_of,
     says_nothing,
 )
-from kapwa.suites.blend.variants import LANGUAGES, PROMPTS
+from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, AskedIn
+from kapwa.suites.items import grouped
 
 Counts = dict[str, int | float | str]
 # What a check says of cultures before anything is asked.
@@ -56,21 +57,21 @@ def check(path: Path) -> CheckReport | None:
     counts: Counts = {}
     findings: list[Finding] = []
     if answers:
-        found = load_path(path)
-        counts |= _counts(found)
-        findings += found.findings(path)
-        findings += [finding for entry in found.entries for finding in question_findings(entry)]
-        findings += withdrawn_findings((entry.question.id, entry.path, entry.row) for entry in found.entries)
-        findings += [*country_findings(found.entries), *_prompt_findings(found, path)]
-        findings += [] if found.problems else _run_findings(found, path, choices, counts)
+        survey = load_path(path)
+        counts |= _counts(survey)
+        findings += survey.findings(path)
+        findings += [finding for entry in survey.entries for finding in question_findings(entry)]
+        findings += withdrawn_findings((entry.question.id, *entry.origin) for entry in survey.entries)
+        findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
+        findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
-        questions, problems = read_choices(path)
+        questions, found_choices = read_choices(path)
         if questions:
             cultures = len({one.country for one in questions})
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
         letters = Counter(question.answer for question in questions)
         counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
-        findings += [Finding.of(one, path) for one in problems]
+        findings += [Finding.of(problem, path) for problem in found_choices.problems]
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None
 
 
@@ -79,23 +80,23 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return (("saq",) if is_question_data(folder) else ()) + (("mcq",) if is_choice_data(folder) else ())
 
 
-def _prompt_findings(found: Survey, path: Path) -> Iterator[Finding]:
+def _prompt_findings(survey: Survey, path: Path) -> Iterator[Finding]:
     """Prompts of the two that are used by default which countries lack."""
-    book = found.prompts()
-    countries = list(dict.fromkeys(entry.question.country for entry in found.entries))
-    without = [country for country in countries if not any(owner == country for owner, _ in found.templates)]
+    book = survey.prompts()
+    countries = list(dict.fromkeys(entry.question.country for entry in survey.entries))
+    without = [country for country in countries if not any(owner == country for owner, _ in survey.templates)]
     if without:
-        message = (
-            f"{_listed(without, 'brings', 'bring')} no prompts: only English, with Kapwa's own wording, can be asked"
-        )
-        yield Finding("note", str(path), message)
+        what = "no prompts: only English, with Kapwa's own wording, can be asked"
+        yield Finding("note", str(path), f"{_listed(without, 'brings', 'bring')} {what}")
     for prompt_id in PROMPTS:
-        lacking: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for one in (country for country in countries if country not in without):
-            lacking[tuple(asked_in for asked_in in LANGUAGES if not book.find(one, asked_in, prompt_id))].append(one)
-        for languages, cultures in ((key, found) for key, found in lacking.items() if key):
-            where = "" if len(languages) == len(LANGUAGES) else f" in {_LANGUAGES[languages[0]]}"
-            yield Finding("warning", str(path), f"{_listed(cultures, 'has', 'have')} no prompt {prompt_id!r}{where}")
+        lacking: defaultdict[tuple[AskedIn, ...], list[str]] = defaultdict(list)
+        for country in (country for country in countries if country not in without):
+            missing = tuple(asked_in for asked_in in LANGUAGES if not book.find(country, asked_in, prompt_id))
+            lacking[missing].append(country)
+        for missing in filter(None, lacking):
+            where = "" if len(missing) == len(LANGUAGES) else f" in {_LANGUAGES[missing[0]]}"
+            message = f"{_listed(lacking[missing], 'has', 'have')} no prompt {prompt_id!r}{where}"
+            yield Finding("warning", str(path), message)
 
 
 _LANGUAGES = {"local": "the local language", "en": "English"}
@@ -108,15 +109,15 @@ def _listed(cultures: Sequence[str], verb: str, verbs: str) -> str:
     return f"{len(cultures)} cultures ({', '.join(cultures[:5])}{', …' * (len(cultures) > 5)}) {verbs}"
 
 
-def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
+def _run_findings(data: Survey, path: Path, choices: bool, counts: Counts) -> Iterator[Finding]:
     """What stops blend/saq as it is run by default: an error, or a warning where something of the folder can be run.
 
     Which cultures can be scored, how, and which cannot is added to ``counts``.
     """
     from kapwa.suites.blend.saq_task import saq_items
 
-    questions = [entry.question for entry in found.entries]
-    items = saq_items(BlendData(questions, found.prompts(), found.source()), Selection())
+    questions = [entry.question for entry in data.entries]
+    items = saq_items(BlendData(questions, data.prompts(), data.source()), Selection())
     asked = {item.culture: item.fields["local_language"] for item in items}
     for name, cultures in (
         (SCORED, [f"{one} [{code}]" for one, code in asked.items() if has_rules(code)]),
@@ -126,7 +127,7 @@ def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> I
         if cultures:
             counts[name] = f"{len(cultures)}: {', '.join(cultures)}"
     # Prompts of other names can be asked by name, and cultures of other languages without these.
-    by_name = bool(found.templates and not items and any(map(is_valid_code, questions)))
+    by_name = bool(data.templates and not items and any(map(is_valid_code, questions)))
     if questions and not items:
         why = f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
         if not any(map(is_valid_code, questions)):
@@ -137,10 +138,10 @@ def _run_findings(found: Survey, path: Path, choices: bool, counts: Counts) -> I
         yield Finding("note", str(path), caveat, column="language")
 
 
-def _counts(found: Survey) -> Counts:
-    if not found.entries:
+def _counts(survey: Survey) -> Counts:
+    if not survey.entries:
         return {}
-    questions = [entry.question for entry in found.entries]
+    questions = [entry.question for entry in survey.entries]
     groups = [group for question in questions for group in question.groups]
     counts: Counts = {
         "countries": len({question.country for question in questions}),
@@ -155,30 +156,38 @@ def _counts(found: Survey) -> Counts:
         "valid (paper)": sum(map(is_valid_paper, questions)),
     }
     # Topics and kinds, each question id once: with what most countries have.
-    same: defaultdict[str, list[Question]] = defaultdict(list)
-    for question in questions:
-        same[question.id].append(question)
-    topics = Counter(_commonest([one.topic for one in own]) for own in same.values())
-    kinds = Counter(_commonest([one.kind for one in own]) for own in same.values())
+    by_id = grouped(questions, lambda question: question.id).values()
+    topics = Counter(_commonest([question.topic for question in same]) for same in by_id)
+    kinds = Counter(_commonest([question.kind for question in same]) for same in by_id)
     counts |= {f"topic {topic}": number for topic, number in topics.most_common()}
     counts |= {f"{kind} questions": kinds[kind] for kind in KINDS}
-    counts["prompts"] = len(found.templates)
-    for country in dict.fromkeys(question.country for question in questions):
-        own = [question for question in questions if question.country == country]
-        valid = f"{sum(map(is_valid_code, own))} valid (code), {sum(map(is_valid_paper, own))} (paper)"
-        counts[country] = f"{len(own)} questions, {valid}"
+    counts["prompts"] = len(survey.templates)
+    for country, asked in grouped(questions, lambda question: question.country).items():
+        valid = f"{sum(map(is_valid_code, asked))} valid (code), {sum(map(is_valid_paper, asked))} (paper)"
+        counts[country] = f"{len(asked)} questions, {valid}"
     return counts
-
-
-# An oddity of a question: severity, message, the column, and which answer group it is of (None: of the question's row).
-_Oddity = tuple[Severity, str, str, int | None]
 
 
 def question_findings(entry: Entry) -> Iterator[Finding]:
     """Yield every oddity of one question and its answers."""
-    for severity, message, column, group in (*_text_oddities(entry.question), *_answer_oddities(entry)):
-        origin = entry.groups[group] if entry.groups and group is not None else entry
-        yield Finding(severity, str(origin.path), message, origin.row, _column(entry, column))
+    question, place = entry.question, entry.origin
+    for name, text in (("local", question.local), ("English", question.english)):
+        for severity, oddity in cell_oddities(text):
+            # Ends are kept as they are here: the released prompts ask questions as the files have them.
+            message = f"{name} text: {oddity.replace('(removed on reading)', '(kept)')}"
+            yield place.finding(severity, message, _column(entry, name.lower()))
+    foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
+    if question.local == question.english and foreign:
+        message = f"the local text is the English one, though the language is {question.language!r}"
+        yield place.finding("warning", message, _column(entry, "local"))
+    votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
+    if not question.groups:
+        message = f"nobody answered ({unable} did not know): both rules drop the question"
+        yield place.finding("warning", message, _column(entry, "id"))
+    elif question.counted and votes + unable < USUAL_ANNOTATORS:
+        message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
+        yield place.finding("note", message, _column(entry, "id"))
+    yield from _answer_findings(entry)
 
 
 def _column(entry: Entry, column: str) -> str:
@@ -186,42 +195,27 @@ def _column(entry: Entry, column: str) -> str:
     return entry.question.id if entry.groups is None else column
 
 
-def _text_oddities(question: Question) -> Iterator[_Oddity]:
-    for name, text in (("local", question.local), ("English", question.english)):
-        for severity, message in cell_oddities(text):
-            # Ends are kept as they are here: the released prompts ask questions as the files have them.
-            yield severity, f"{name} text: {message.replace('(removed on reading)', '(kept)')}", name.lower(), None
-    foreign = question.language.partition("-")[0] not in ("en", UNKNOWN_DEFAULTS["language"])
-    if question.local == question.english and foreign:
-        message = f"the local text is the English one, though the language is {question.language!r}"
-        yield "warning", message, "local", None
-
-
-def _answer_oddities(entry: Entry) -> Iterator[_Oddity]:
+def _answer_findings(entry: Entry) -> Iterator[Finding]:
     question = entry.question
-    votes, unable = sum(group.votes for group in question.groups), sum(question.idks.values())
-    if not question.groups:
-        yield "warning", f"nobody answered ({unable} did not know): both rules drop the question", "id", None
-    elif question.counted and votes + unable < USUAL_ANNOTATORS:
-        message = f"{votes} votes and {unable} without an answer: fewer than {USUAL_ANNOTATORS} people"
-        yield "note", message, "id", None
-    seen: dict[str, int] = {}
+    first: dict[str, int] = {}
     for place, group in enumerate(question.groups):
+        origin = entry.groups[place] if entry.groups else entry.origin
         if not group.en and question.english:
             message = f"the answer {group.local[0]!r} has no English: it counts only in the local language"
-            yield "warning", message, "english", place
+            yield origin.finding("warning", message, _column(entry, "english"))
         if entry.groups is None and says_nothing(group, question.language):  # the form leaves them out, and says so
             message = "says that there is no answer, and counts as an answer all the same, as in the released code"
-            yield "warning", f"{_named(entry, place)} ({group.local[0]!r}) {message}", "local", place
+            message = f"{_named(entry, place)} ({group.local[0]!r}) {message}"
+            yield origin.finding("warning", message, _column(entry, "local"))
         local = dict.fromkeys(group.local)
         for answer in local:
-            if seen.setdefault(answer, place) != place:
-                message = f"{answer!r} is in {_named(entry, seen[answer])} and again in {_named(entry, place)}"
-                yield "warning", message, "local", place
-        english = [one for one in dict.fromkeys(group.en) if one not in local]
+            if first.setdefault(answer, place) != place:
+                message = f"{answer!r} is in {_named(entry, first[answer])} and again in {_named(entry, place)}"
+                yield origin.finding("warning", message, _column(entry, "local"))
+        english = [answer for answer in dict.fromkeys(group.en) if answer not in local]
         for column, answers in (("local", local), ("english", english)):
             for severity, message in _spelling(question.kind, answers):
-                yield severity, message, column, place
+                yield origin.finding(severity, message, _column(entry, column))
 
 
 def _named(entry: Entry, place: int) -> str:
@@ -245,20 +239,17 @@ def _spelling(kind: Kind, answers: Iterable[str]) -> Iterator[tuple[Severity, st
 
 def country_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
     """Yield where countries that should have been asked the same were not."""
-    by_country: defaultdict[str, dict[str, Entry]] = defaultdict(dict)
-    by_id: defaultdict[str, list[Entry]] = defaultdict(list)
-    for entry in entries:
-        by_country[entry.question.country][entry.question.id] = entry
-        by_id[entry.question.id].append(entry)
+    by_country = grouped(entries, lambda entry: entry.question.country)
+    by_id = grouped(entries, lambda entry: entry.question.id)
     if len(by_country) < 2:
         return
-    for country, own in by_country.items():
-        missing = [question_id for question_id in by_id if question_id not in own]
+    for country, asked in by_country.items():
+        ids = {entry.question.id for entry in asked}
+        missing = [question_id for question_id in by_id if question_id not in ids]
         if missing:
-            path = str(next(iter(own.values())).path)
             shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
             message = f"{country} was not asked {len(missing)} of the {len(by_id)} questions: {shown}"
-            yield Finding("warning", path, message)
+            yield Finding("warning", str(asked[0].origin.path), message)
     for same in by_id.values():
         yield from _differing(same)
 
@@ -271,20 +262,20 @@ def _differing(same: Sequence[Entry]) -> Iterator[Finding]:
     kind = _commonest([kind_of(entry.question.english) for entry in same if entry.question.english] or ["text"])
     texts = [_words(entry.question) for entry in same]
     words = [text for entry, text in zip(same, texts, strict=True) if entry.question.english]
-    for entry, own in zip(same, texts, strict=True):
+    for entry, words_of in zip(same, texts, strict=True):
         question = entry.question
         if question.topic != topic:
             message = f"its topic is {question.topic!r}, elsewhere {topic!r}"
-            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "topic"))
+            yield entry.origin.finding("warning", message, _column(entry, "topic"))
         if not question.english:
             continue
         if kind_of(question.english) != kind:
             message = f"its English text asks for {kind_of(question.english)}, elsewhere for {kind}"
-            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
-        likeness = sorted(len(own & other) / max(len(own | other), 1) for other in words)
+            yield entry.origin.finding("warning", message, _column(entry, "english"))
+        likeness = sorted(len(words_of & other) / max(len(words_of | other), 1) for other in words)
         if likeness[len(likeness) // 2] <= _SAME_QUESTION:
             message = "its English text is another question than in most countries"
-            yield Finding("warning", str(entry.path), message, entry.row, _column(entry, "english"))
+            yield entry.origin.finding("warning", message, _column(entry, "english"))
 
 
 def _commonest(values: Sequence[str]) -> str:

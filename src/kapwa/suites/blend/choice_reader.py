@@ -128,7 +128,7 @@ class _Reader:
         # What stands inside a JSON object that was read ("reason": "A is ...") is no statement of its own.
         self.prose = _OBJECT.sub(self._blanked, text) if self.fields else text
         self.mentions = list(mentions(self.prose, self.letters))
-        self._starts = [one.start for one in self.mentions]
+        self._starts = [hit.start for hit in self.mentions]
 
     def read(self) -> ChoiceRead:
         """Return the statement that counts, else the only marked letter, else the only option text."""
@@ -137,44 +137,43 @@ class _Reader:
         if stated:
             letters, how = self._standing(stated)
             return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "contradiction")
+        letters, how = self._marked(), "marked"
         # Of a longer text nobody knows what the one option that it names is there for.
-        single = not _SENTENCE_END.search(self.prose.rstrip(_LINE_SIGNS + "?。።؟।"))
-        finders: tuple[tuple[frozenset[str], How], ...] = (
-            (self._marked() or (self._sole() if single else frozenset()), "marked"),
-            (self._contained(self.prose) if single else frozenset(), "contained"),
-        )
-        for letters, how in finders:
-            if letters:
-                return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "several")
-        return ChoiceRead(None, "none")
+        if not letters and not _SENTENCE_END.search(self.prose.rstrip(_LINE_SIGNS + "?。።؟।")):
+            letters = self._sole()
+            if not letters:
+                letters, how = self._contained(self.prose), "contained"
+        if not letters:
+            return ChoiceRead(None, "none")
+        return ChoiceRead(min(letters), how) if len(letters) == 1 else ChoiceRead(None, "several")
 
     def _standing(self, stated: Sequence[_Statement]) -> tuple[frozenset[str], How]:
         """The letters that stand after all statements, and how the first of them was found; see the module."""
         first = stands = stated[0]
-        for before, one in itertools.pairwise(stated):
-            if one.letters == stands.letters:
+        for before, after in itertools.pairwise(stated):
+            if after.letters == stands.letters:
                 continue
-            between = self.prose[before.end : one.end]
+            between = self.prose[before.end : after.end]
             opening = stands is first and len(first.letters) == 1 and _OPENING.fullmatch(self.prose, 0, first.start)
             # "A is tempting, but" says something of A.
             of_letter = opening and first.how == "alone" and _GOES_ON.match(self.prose, first.end)
             opening = None if of_letter else opening
-            if _CORRECTION.search(between) or (of_letter and one.how == "stated" and not _STOP.search(between)):
-                stands = one
-            elif (one.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
+            if _CORRECTION.search(between) or (of_letter and after.how == "stated" and not _STOP.search(between)):
+                stands = after
+            elif (after.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
                 continue
-            elif (stands.how not in _FORMAL and one.how in _FORMAL) or (not opening and _CONCLUSION.search(between)):
-                stands = one
+            elif (stands.how not in _FORMAL and after.how in _FORMAL) or (not opening and _CONCLUSION.search(between)):
+                stands = after
             else:
-                return stands.letters | one.letters, stands.how
+                return stands.letters | after.letters, stands.how
         return stands.letters, stands.how
 
     def _fields(self) -> Iterator[_Statement]:
         """JSON objects and fields, sound or broken."""
         for match in _OBJECT.finditer(self.text):
             fields = [self._value(field["value"]) for field in _FIELD.finditer(match.group())]
-            if found := next(filter(None, reversed(fields)), None):
-                yield _Statement(match.start(), match.end(), found, "json")
+            if named := next(filter(None, reversed(fields)), None):
+                yield _Statement(match.start(), match.end(), named, "json")
         for match in _FIELD.finditer(_OBJECT.sub(self._blanked, self.text)):
             # Outside braces and without quotes it is prose, which has rules of its own.
             opened = "{" in self.text[max(0, match.start() - _WINDOW) : match.start()]
@@ -193,9 +192,9 @@ class _Reader:
     def _value(self, value: str) -> frozenset[str]:
         """The options that a short value names: a letter, a letter with its text, or a text."""
         value = value.strip().strip("[]{}\"'“”‘’«» ")
-        found = list(mentions(value, self.letters))
-        if found and found[0].start == 0 and not self._exactly(value):
-            return self._with_neighbours(value, found, 0)
+        named = list(mentions(value, self.letters))
+        if named and named[0].start == 0 and not self._exactly(value):
+            return self._with_neighbours(value, named, 0)
         return self._exactly(value) or self._contained(value)
 
     def _cued(self) -> Iterator[_Statement]:
@@ -215,7 +214,7 @@ class _Reader:
             if named := self._named(before):
                 # "bread, which is option B"
                 inside = self.mentions[bisect_left(self._starts, start) : end][: len(self.letters)]
-                named |= {one.letter for one in inside if self._named_option(one)}
+                named |= {hit.letter for hit in inside if self._named_option(hit)}
                 yield _Statement(cue.start(), start + len(window), named, "text")
             elif near is not None and "," not in before and len(before.split()) <= _FAR:
                 letters = self._with_neighbours(self.prose, self.mentions, near)
@@ -224,60 +223,60 @@ class _Reader:
 
     def _named(self, text: str) -> frozenset[str]:
         """The options whose texts ``text`` starts with: one, or several that are joined ("bread or rice")."""
-        found = self._leading_text(text)
-        if found:
-            kept, option = folded(text), self.options[min(found)]
+        names = self._leading_text(text)
+        if names:
+            kept, option = folded(text), self.options[min(names)]
             rest = kept[kept.index(option) + len(option) :]
             joiner = _JOINER.match(rest)
-            found |= self._leading_text(rest[joiner.end() :]) if joiner else frozenset()
-        return found
+            names |= self._leading_text(rest[joiner.end() :]) if joiner else frozenset()
+        return names
 
-    def _named_option(self, one: Mention) -> bool:
+    def _named_option(self, hit: Mention) -> bool:
         """Whether a letter is dressed as one of the options: in brackets, or after a word for "option"."""
-        return one.marked or _OPTION.search(self.prose[max(0, one.start - 24) : one.start]) is not None
+        return hit.marked or _OPTION.search(self.prose[max(0, hit.start - 24) : hit.start]) is not None
 
     def _called(self) -> Iterator[_Statement]:
         """An option that is called the answer: "B is correct", "B가 정답입니다"."""
-        for i, one in enumerate(self.mentions):
-            if not _CORRECT.match(self.prose, one.end) or _DENIED.match(self.prose, one.end):
+        for i, hit in enumerate(self.mentions):
+            if not _CORRECT.match(self.prose, hit.end) or _DENIED.match(self.prose, hit.end):
                 continue
-            before = _CLAUSE.split(self.prose[max(0, one.start - 12) : one.start])[-1]
+            before = _CLAUSE.split(self.prose[max(0, hit.start - 12) : hit.start])[-1]
             if not _NEGATION.search(before):
-                letters = frozenset({one.letter, *self._joined_before(i)})
-                yield _Statement(one.start, one.end, letters, "stated")
+                letters = frozenset({hit.letter, *self._joined_before(i)})
+                yield _Statement(hit.start, hit.end, letters, "stated")
 
     def _turned(self) -> Iterator[_Statement]:
         """A letter that ends a clause that takes back or concludes: "no, B", "which leaves B", "따라서 B입니다"."""
-        for i, one in enumerate(self.mentions):
-            after = _SENTENCE_END.split(self.prose[one.end : one.end + _WINDOW], maxsplit=1)[0]
+        for i, hit in enumerate(self.mentions):
+            after = _SENTENCE_END.split(self.prose[hit.end : hit.end + _WINDOW], maxsplit=1)[0]
             # "B입니다", "A pala"; what has more to say says it of the option.
-            closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (one.clear or "A" in self.prose[one.start : one.end])
-            denied = _ASKED_OR_LABEL.match(self.prose, one.end) or _DENIED.match(self.prose, one.end)
-            if not closes or denied or any(o.clear and o.letter != one.letter for o in mentions(after, self.letters)):
+            closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (hit.clear or "A" in self.prose[hit.start : hit.end])
+            denied = _ASKED_OR_LABEL.match(self.prose, hit.end) or _DENIED.match(self.prose, hit.end)
+            if not closes or denied or any(o.clear and o.letter != hit.letter for o in mentions(after, self.letters)):
                 continue
-            start = max(self.mentions[i - 1].end if i else 0, one.start - _WINDOW)
-            for turn in _TURN.finditer(self.prose, start, one.end):
+            start = max(self.mentions[i - 1].end if i else 0, hit.start - _WINDOW)
+            for turn in _TURN.finditer(self.prose, start, hit.end):
                 # "No, I was wrong. B": what stands between may be a sentence of its own.
-                remark, _, before = self.prose[turn.end() : one.start].strip(" .。").rpartition(". ")
+                remark, _, before = self.prose[turn.end() : hit.start].strip(" .。").rpartition(". ")
                 stopped = _STOP.search(remark) or _STOP.search(before) or (remark and before.strip())
                 if not stopped and n_words(remark + before) <= _FEW and not _NEGATION.search(before):
                     letters = self._with_neighbours(self.prose, self.mentions, i)
-                    yield _Statement(turn.start(), one.end, letters, "stated")
+                    yield _Statement(turn.start(), hit.end, letters, "stated")
                     break
 
     def _joined_before(self, i: int) -> set[str]:
         """The letter joined to mention ``i`` from before: "A and B are correct"."""
         if i == 0:
             return set()
-        previous, one = self.mentions[i - 1], self.mentions[i]
-        return {previous.letter} if _JOINER.fullmatch(self.prose[previous.end : one.start]) else set()
+        previous, hit = self.mentions[i - 1], self.mentions[i]
+        return {previous.letter} if _JOINER.fullmatch(self.prose[previous.end : hit.start]) else set()
 
     def _alone(self) -> Iterator[_Statement]:
         """Options alone on a line, or opening the reply; of several ways to stand so, each must name one option only.
 
         A repeated list of options names all of them, and so says nothing, unless one of them is ticked.
         """
-        found: dict[str, list[_Statement]] = {"bare": [], "label": []}
+        dressed: dict[str, list[_Statement]] = {"bare": [], "label": []}
         position, lines = 0, self.prose.split("\n")
         listed = len(set(_LINE_LETTER.findall(self.prose))) >= _LIST
         ticked = any(map(_TICK.search, lines))
@@ -287,9 +286,9 @@ class _Reader:
             if letters and (tick or not ticked):
                 near = bisect_left(self._starts, position)
                 end = self.mentions[near].end if near < len(self.mentions) else position + len(line)
-                found[dress].append(_Statement(position, min(end, position + len(line)), letters, "alone"))
+                dressed[dress].append(_Statement(position, min(end, position + len(line)), letters, "alone"))
             position += len(line) + 1
-        for statements in found.values():
+        for statements in dressed.values():
             if len({statement.letters for statement in statements}) == 1:
                 yield from statements
 
@@ -316,19 +315,19 @@ class _Reader:
         text = ". ".join(cell for cell in map(str.strip, text.split("|")) if cell and not cell.isdigit())
         if exact := self._exactly(text):
             return exact, "label"
-        found = list(mentions(text, self.letters))
-        if not found or found[0].start > 0:
+        named = list(mentions(text, self.letters))
+        if not named or named[0].start > 0:
             return frozenset(), "bare"
-        if len({one.letter for one in found if one.clear}) >= _LIST:
+        if len({hit.letter for hit in named if hit.clear}) >= _LIST:
             return frozenset(), "label"
-        rest = text[found[0].end :].strip(_LINE_SIGNS)
-        letters = self._with_neighbours(text, found, 0)
+        rest = text[named[0].end :].strip(_LINE_SIGNS)
+        letters = self._with_neighbours(text, named, 0)
         if not rest or len(letters) > 1:
             return letters, "bare" if not rest else "label"
         if self._leading_text(rest):
-            return (frozenset() if _DENIAL.match(text, found[0].end) else letters), "label"
+            return (frozenset() if _DENIAL.match(text, named[0].end) else letters), "label"
         # "B because ..." and "B. People eat ..." open a reply; further down they may be one of several remarks.
-        opens = first and found[0].clear and not _DENIAL.match(text, found[0].end)
+        opens = first and named[0].clear and not _DENIAL.match(text, named[0].end)
         return (letters, "label") if opens else (frozenset(), "label")
 
     def _exactly(self, text: str) -> frozenset[str]:
@@ -346,20 +345,20 @@ class _Reader:
         ]
         return frozenset({max(fit)[1]}) if fit else frozenset()
 
-    def _with_neighbours(self, text: str, found: Sequence[Mention], i: int) -> frozenset[str]:
+    def _with_neighbours(self, text: str, named: Sequence[Mention], i: int) -> frozenset[str]:
         """The letter of mention ``i`` with those joined to it, and the option whose text stands beside it."""
-        letters, last = {found[i].letter}, found[i]
-        for one in itertools.islice(found, i + 1, i + 1 + len(self.letters)):
-            joiner = _JOINER.fullmatch(text[last.end : one.start] or text[last.end - 1])  # "A|B": the bar is A's sign
+        letters, last = {named[i].letter}, named[i]
+        for hit in itertools.islice(named, i + 1, i + 1 + len(self.letters)):
+            joiner = _JOINER.fullmatch(text[last.end : hit.start] or text[last.end - 1])  # "A|B": the bar is A's sign
             # "B, A fork ..." joins nothing; "B, C" does.
-            if not joiner or not one.clear or (joiner.group().strip() in {",", "،", "、"} and not ends(text, one.end)):
+            if not joiner or not hit.clear or (joiner.group().strip() in {",", "،", "、"} and not ends(text, hit.end)):
                 break
-            letters.add(one.letter)
-            last = one
+            letters.add(hit.letter)
+            last = hit
         label = _LABEL.match(text, last.end)
         start = label.end() if label else last.end
         after = text[start : start + _WINDOW].split("\n", 1)[0]
-        if label or found[i].marked or text[last.end - 1] in _CLOSED:
+        if label or named[i].marked or text[last.end - 1] in _CLOSED:
             letters |= self._leading_text(after.lstrip(" \"'“*_(:.-"))
         elif after.lstrip()[:1] in _COMMAS:
             # "B, bread" names it twice; "B, bread is rare" says something of bread.
@@ -368,13 +367,13 @@ class _Reader:
 
     def _marked(self) -> frozenset[str]:
         """Letters in bold, brackets, quotes or after "option"; else options named by number. None that is negated."""
-        found: set[str] = set()
-        for i, one in enumerate(self.mentions):
-            denied = _NEGATION.search(self.prose[max(0, one.start - 14) : one.start])
-            if self._named_option(one) and not denied and not _DENIAL.match(self.prose, one.end):
-                found |= self._with_neighbours(self.prose, self.mentions, i)
-        if found or any(option.isdigit() for option in self.options.values()):
-            return frozenset(found)
+        named: set[str] = set()
+        for i, hit in enumerate(self.mentions):
+            denied = _NEGATION.search(self.prose[max(0, hit.start - 14) : hit.start])
+            if self._named_option(hit) and not denied and not _DENIAL.match(self.prose, hit.end):
+                named |= self._with_neighbours(self.prose, self.mentions, i)
+        if named or any(option.isdigit() for option in self.options.values()):
+            return frozenset(named)
         numbers = [int(match[1] or match[2]) for match in _NUMBERED.finditer(self.prose)]
         return frozenset(self.letters[number - 1] for number in numbers if number <= len(self.letters))
 
@@ -383,17 +382,17 @@ class _Reader:
         asked = "?" in self.prose or n_words(self.prose) > _FAR
         if asked or _NEGATION.search(self.prose) or _DENIAL.search(self.prose):
             return frozenset()
-        sure = [i for i, one in enumerate(self.mentions) if one.clear or "A" in self.prose[one.start : one.end]]
+        sure = [i for i, hit in enumerate(self.mentions) if hit.clear or "A" in self.prose[hit.start : hit.end]]
         letters = frozenset[str]().union(*(self._with_neighbours(self.prose, self.mentions, i) for i in sure))
         return letters if any(self.mentions[i].clear for i in sure) else frozenset()
 
     def _contained(self, text: str) -> frozenset[str]:
         """Options whose text stands in ``text`` as whole words, not within a longer option, not negated."""
-        kept, found = folded(text), set()
+        kept, names = folded(text), set()
         for letter, option in sorted(self.options.items(), key=lambda entry: -len(entry[1])):
             for hit in whole(option).finditer(kept):
                 denied = _NEGATION.search(kept[max(0, hit.start() - 16) : hit.start()])
                 if not denied and not _DENIED.match(kept, hit.end()):
-                    found.add(letter)
+                    names.add(letter)
             kept = whole(option).sub(lambda hit: "\0" * len(hit.group()), kept)
-        return frozenset(found)
+        return frozenset(names)

@@ -24,6 +24,7 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.blend.questions import Question
 from kapwa.suites.blend.saq_grading import Graded
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target
+from kapwa.suites.items import grouped
 
 CONFUSION_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant", "other"), pl.String),
@@ -38,16 +39,16 @@ def confusion_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
     return table.sort("culture", "variant", "share", "other", descending=[False, False, True, False])
 
 
-def confusion_rows(given: FloatArray, split: FloatArray, clusters: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Yield wrong, matches, share, low, high and split of each column of ``given``; see :func:`confusion_table`.
 
     ``given``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
     """
-    estimates = mean_estimates(given, np.array(clusters), binary=[True] * given.shape[1])
-    for place, found in enumerate(estimates):
-        count = int((~np.isnan(given[:, place])).sum())
+    estimates = mean_estimates(gives, np.array(clusters), binary=[True] * gives.shape[1])
+    for place, share in enumerate(estimates):
+        count = int((~np.isnan(gives[:, place])).sum())
         total = float(np.nansum(split[:, place]))
-        yield count, int(np.nansum(given[:, place])), found.value, found.low, found.high, total / max(count, 1)
+        yield count, int(np.nansum(gives[:, place])), share.value, share.low, share.high, total / max(count, 1)
 
 
 def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) -> pl.DataFrame:
@@ -58,10 +59,9 @@ def confusion_table(graded: Sequence[Graded], others: Others, grader: Grader) ->
     same with a reply that fits k countries counting 1/k for each. Replies that are empty, refused or unreadable are
     not wrong in this sense. Sorted by :func:`confusion_frame`.
     """
-    wrong: dict[tuple[str, str], list[Graded]] = {}
-    for one in graded:
-        if one.outcome == "wrong":
-            wrong.setdefault((one.item.culture, one.item.variant), []).append(one)
+    wrong = grouped(
+        (reply for reply in graded if reply.outcome == "wrong"), lambda reply: (reply.item.culture, reply.item.variant)
+    )
     # Read for each language once: it goes through every question.
     wordings = cache(partial(english_wordings, others, grader))
     return confusion_frame(row for mine in wrong.values() for row in _rows(mine, others, grader, wordings))
@@ -73,13 +73,13 @@ Wordings = Mapping[str, Mapping[str, None]]
 def english_wordings(others: Others, grader: Grader, language: str) -> Wordings:
     """Return, for each folded answer in ``language``, the English wordings that annotators wrote beside it."""
     fold = grader.matcher(language).language.fold
-    found: dict[str, dict[str, None]] = {}
+    words: dict[str, dict[str, None]] = {}
     for question in others.questions():
         if canonical(question.language) == language:
             for group in question.groups:
                 for answer in group.local:
-                    found.setdefault(fold(answer), {}).update(dict.fromkeys(group.en))
-    return found
+                    words.setdefault(fold(answer), {}).update(dict.fromkeys(group.en))
+    return words
 
 
 def _rows(
@@ -90,17 +90,17 @@ def _rows(
     names = [country for country in others.countries if country != item.culture]
     if not names:
         return
-    given = np.full((len(wrong), len(names)), np.nan)
+    gives = np.full((len(wrong), len(names)), np.nan)
     places = {name: place for place, name in enumerate(names)}
-    for row, one in enumerate(wrong):
-        said = list(_sayings(one, grader, wordings))
-        for other in others.of(one.item.cluster, one.item.culture):
-            given[row, places[other.country]] = any(_gives(*saying, other) for saying in said)
-    fits = np.nansum(given, axis=1, keepdims=True)
-    split = np.divide(given, fits, out=np.zeros_like(given), where=fits > 0)
-    for name, found in zip(names, confusion_rows(given, split, [one.item.cluster for one in wrong]), strict=True):
-        if found[0]:
-            yield (item.culture, item.language, item.variant, name, *found)
+    for row, graded in enumerate(wrong):
+        texts = list(_sayings(graded, grader, wordings))
+        for other in others.of(graded.item.cluster, graded.item.culture):
+            gives[row, places[other.country]] = any(_gives(*saying, other) for saying in texts)
+    fits = np.nansum(gives, axis=1, keepdims=True)
+    split = np.divide(gives, fits, out=np.zeros_like(gives), where=fits > 0)
+    for name, cells in zip(names, confusion_rows(gives, split, [graded.item.cluster for graded in wrong]), strict=True):
+        if cells[0]:
+            yield (item.culture, item.language, item.variant, name, *cells)
 
 
 def _sayings(one: Graded, grader: Grader, wordings: Callable[[str], Wordings]) -> Iterator[tuple[Matcher, str, str]]:
@@ -109,19 +109,19 @@ def _sayings(one: Graded, grader: Grader, wordings: Callable[[str], Wordings]) -
     matcher, english = grader.matcher(language), grader.matcher(ENGLISH)
     yield matcher, reply.text, language
     if language != ENGLISH:
-        found = dict.fromkeys([reply.text])
+        texts = dict.fromkeys([reply.text])
         for text in (reply.text, *(() if reply.too_many else reply.answers)):
-            found |= wordings(language).get(matcher.language.fold(text), {})
-        yield from ((english, wording, ENGLISH) for wording in found)
+            texts |= wordings(language).get(matcher.language.fold(text), {})
+        yield from ((english, wording, ENGLISH) for wording in texts)
 
 
 def _gives(matcher: Matcher, text: str, language: str, question: Question) -> bool:
     """Whether ``text`` gives an answer of a country's people, as far as they can be said in ``language``."""
     if language not in (ENGLISH, canonical(question.language)):
         return False
-    said = matcher.prepare(text)
+    words = matcher.prepare(text)
     return any(
-        matcher.match(said, answer, question.kind) is not None
+        matcher.match(words, answer, question.kind) is not None
         for group in question.groups
         for answer in (group.en if language == ENGLISH else group.local)
     )

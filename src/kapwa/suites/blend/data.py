@@ -60,39 +60,39 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
     place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
-    found = load_path(place.path, place.name)
+    survey = load_path(place.path, place.name)
     if prompts is not None:
-        _replace_prompts(found, Path(prompts))
-    raise_first(found.problems)
-    return BlendData([entry.question for entry in found.entries], found.prompts(), found.source())
+        _replace_prompts(survey, Path(prompts))
+    raise_first(survey.problems)
+    return BlendData([entry.question for entry in survey.entries], survey.prompts(), survey.source())
 
 
-def hub_files(data: str | Path | None, own: Sequence[str]) -> Sequence[str]:
+def hub_files(data: str | Path | None, files_of_blend: Sequence[str]) -> Sequence[str]:
     """Return which files to fetch of a data set of the hub: ``own`` of BLEnD itself, all tables of any other."""
-    return own if str(data).removeprefix("hub:").partition("@")[0] == BLEND_ID else OTHER_FILES
+    return files_of_blend if str(data).removeprefix("hub:").partition("@")[0] == BLEND_ID else OTHER_FILES
 
 
 def load_path(path: Path, name: str = "") -> Survey:
     """Read a file or folder that exists, keeping every problem."""
     if path.name == CARD_NAME or (path.stem in _TABLES and path.suffix in _SUFFIXES):
         path, name = path.parent, ""
-    found = Survey(name or path.resolve().name, path)
+    survey = Survey(name or path.resolve().name, path)
     if not path.is_dir():
         hint = "Give the folder that holds annotations/, questions/ and prompts/, or a pack's folder."
-        found.problems.append(DataError("is one file of several that belong together.", path=path, hint=hint))
-        return found
+        survey.problems.append(DataError("is one file of several that belong together.", path=path, hint=hint))
+        return survey
     release = [] if _is_pack(path) else find_release(path)
     if release:
-        _read_release(found, release)
-        return found
+        _read_release(survey, release)
+        return survey
     packs = [path] if _is_pack(path) else [folder for folder in children(path) if _is_pack(folder)]
     for folder in packs:
-        _read_pack(found, folder)
+        _read_pack(survey, folder)
     if not packs:
         hint = "A pack holds card.yaml, questions.csv and answers.csv; see docs/reference/blend-form.md."
-        found.problems.append(DataError("holds no questions.", path=path, hint=hint))
-    _check_across(found)
-    return found
+        survey.problems.append(DataError("holds no questions.", path=path, hint=hint))
+    _check_across(survey)
+    return survey
 
 
 def is_question_data(path: Path) -> bool:
@@ -108,20 +108,20 @@ def _is_pack(folder: Path) -> bool:
     return questions or (answers and (folder / CARD_NAME).is_file())
 
 
-def _read_release(found: Survey, release: Sequence[CountryFiles]) -> None:
+def _read_release(survey: Survey, release: Sequence[CountryFiles]) -> None:
     for files in release:
-        found.entries += read_country(found, files)
+        survey.entries += read_country(survey, files)
         for file in (files.annotations, files.questions):
             if file is not None:
-                found.note_file(file)
+                survey.note_file(file)
         if files.prompts is not None:
-            found.templates |= read_prompts(found, files.prompts, files.country)
+            survey.templates |= read_prompts(survey, files.prompts, files.country)
     if {files.country for files in release} <= set(COUNTRIES):
-        found.cards.append(shipped_card(RELEASE_CARD).model_dump())
+        survey.cards.append(shipped_card(RELEASE_CARD).model_dump())
 
 
-def _read_pack(found: Survey, folder: Path) -> None:
-    defaults = found.read_card(folder)
+def _read_pack(survey: Survey, folder: Path) -> None:
+    defaults = survey.read_card(folder)
     tables = []
     for role in _TABLES:
         files = table_files(folder, role, _SUFFIXES)
@@ -129,60 +129,56 @@ def _read_pack(found: Survey, folder: Path) -> None:
             held = " and ".join(file.name for file in files) or f"no table of {role}"
             odd = None if files else odd_names(folder, [role], _SUFFIXES)
             message, hint = f"holds {held}; a pack has exactly one.", odd or f"Keep one, named {role}.csv."
-            found.problems.append(DataError(message, path=folder, hint=hint))
-        tables += [found.read_table(file) for file in files[:1]]
+            survey.problems.append(DataError(message, path=folder, hint=hint))
+        tables += [survey.read_table(file) for file in files[:1]]
     if len(tables) < len(_TABLES):
         return
-    entries = read_tables(found, tables[0], tables[1], defaults)
-    found.entries += entries
-    _read_pack_prompts(found, folder / PROMPT_FILE, entries)
+    entries = read_tables(survey, tables[0], tables[1], defaults)
+    survey.entries += entries
+    _read_pack_prompts(survey, folder / PROMPT_FILE, entries)
 
 
-def _read_pack_prompts(found: Survey, path: Path, entries: Sequence[Entry]) -> None:
+def _read_pack_prompts(survey: Survey, path: Path, entries: Sequence[Entry]) -> None:
     """Add a pack's prompts; a row without a culture serves every culture of that pack, and of no other."""
     if not path.is_file():
         return
-    templates = read_prompts(found, path)
+    templates = read_prompts(survey, path)
     languages = {entry.question.country: entry.question.language for entry in entries}
     lost, odd = find_lost_letters(written_prompts(read_records(path), languages))
-    found.problems += lost
-    found.oddities += odd
-    own = {key: template for key, template in templates.items() if key[0]}
+    survey.problems += lost
+    survey.oddities += odd
+    by_country = {key: template for key, template in templates.items() if key[0]}
     for (culture, prompt_id), template in templates.items():
         for country in () if culture else languages:
-            own.setdefault((country, prompt_id), template)
-    found.templates |= own
+            by_country.setdefault((country, prompt_id), template)
+    survey.templates |= by_country
 
 
-def _replace_prompts(found: Survey, path: Path) -> None:
-    found.templates = {}
+def _replace_prompts(survey: Survey, path: Path) -> None:
+    survey.templates = {}
     if not path.is_dir():
-        found.templates = read_prompts(found, path)
+        survey.templates = read_prompts(survey, path)
         return
     files = prompt_files(path)
     if not files:
         raise DataError("holds no prompt files (COUNTRY_prompts.csv).", path=path)
     for country, file in files.items():
-        found.templates |= read_prompts(found, file, country)
-        found.note_file(file, f"prompts/{file.name}")
+        survey.templates |= read_prompts(survey, file, country)
+        survey.note_file(file, f"prompts/{file.name}")
 
 
-def _check_across(found: Survey) -> None:
+def _check_across(survey: Survey) -> None:
     """A culture's question ids must be unique over all packs, and a culture has one local language."""
     first: dict[tuple[str, str], Entry] = {}
     languages: dict[str, Entry] = {}
-    for entry in found.entries:
+    for entry in survey.entries:
         question = entry.question
-        mate = first.setdefault((question.country, question.id), entry)
-        if mate.path != entry.path:
-            message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {_place(mate)}."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="id"))
+        mate = first.setdefault((question.country, question.id), entry).origin
+        if mate.path != entry.origin.path:
+            message = f"{question.id!r} is also asked of {question.country} in row {mate.row} of {mate.pack_file}."
+            survey.problems.append(entry.origin.problem(message, "id"))
         other = languages.setdefault(question.country, entry)
         if other.question.language != question.language:
             message = f"{question.country} is asked in {question.language!r} here, in {other.question.language!r} in "
             hint = "Give the people of another language a culture of their own, such as 'Canada (French)'."
-            found.problems.append(DataError(f"{message}{_place(other)}.", path=entry.path, row=entry.row, hint=hint))
-
-
-def _place(entry: Entry) -> str:
-    return f"{entry.path.parent.name}/{entry.path.name}"
+            survey.problems.append(entry.origin.problem(f"{message}{other.origin.pack_file}.", hint=hint))

@@ -31,7 +31,7 @@ from kapwa.datasets.rows import (
     whole,
 )
 from kapwa.datasets.tables import Record, Table
-from kapwa.errors import DataError, nearest
+from kapwa.errors import nearest
 from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of, says_nothing
 
 # BCP-47's code for several languages; each question's own language goes before it.
@@ -139,8 +139,8 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
     if any(problem.row == 1 for problem in data.problems[before:]):
         return []  # a table of wrong columns
     unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
-    there = {record.row for record in questions.records}
-    if any(one.row is None or (one.row > min(there) and one.row not in there) for one in questions.problems):
+    rows_read = {record.row for record in questions.records}
+    if any(one.row is None or (one.row > min(rows_read) and one.row not in rows_read) for one in questions.problems):
         unread |= {row.id for row in rows}  # rows are lost, and nobody knows of which questions
     groups = _grouped(data, rows, asked, unread, whose["culture"])
     return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]
@@ -159,34 +159,30 @@ def _grouped(
         questions[question.id][question.culture] = question
     for row in rows:
         cultures = questions.get(row.id, {})
-        own = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
-        if own in cultures:
-            english = row.english or (row.local if cultures[own].in_english else ())
-            found = Group(row.local, english, row.votes or 1)
-            nothing = not row.is_answer and says_nothing(found, cultures[own].language)
-            groups[own, row.id].append((found, row.origin, nothing))
+        culture = next(iter(cultures)) if len(cultures) == 1 and row.culture == usual else row.culture
+        if culture in cultures:
+            english = row.english or (row.local if cultures[culture].in_english else ())
+            group = Group(row.local, english, row.votes or 1)
+            nothing = not row.is_answer and says_nothing(group, cultures[culture].language)
+            groups[culture, row.id].append((group, row.origin, nothing))
         elif cultures:
             hint = f"It was asked of: {', '.join(sorted(cultures))}."
-            data.problems.append(_problem(row, "culture", f"{own!r} was not asked {row.id!r}.", hint))
+            data.problems.append(row.origin.problem(f"{culture!r} was not asked {row.id!r}.", "culture", hint))
         elif row.id not in unread:
-            hint = nearest(row.id, questions)
-            data.problems.append(_problem(row, "id", f"no question has the id {row.id!r}.", hint))
+            message = f"no question has the id {row.id!r}."
+            data.problems.append(row.origin.problem(message, "id", nearest(row.id, questions)))
     return groups
 
 
-def _problem(row: Row, column: str, message: str, hint: str | None) -> DataError:
-    return DataError(message, path=row.origin.path, row=row.origin.row, column=column, hint=hint)
-
-
 def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bool) -> Entry:
-    ordered, idks = sorted(groups, key=lambda found: -found[0].votes), dict(row.idks)
-    for group, origin, _ in [found for found in ordered if found[2]]:
+    ordered, idks = sorted(groups, key=lambda answer: -answer[0].votes), dict(row.idks)
+    for group, origin, _ in [answer for answer in ordered if answer[2]]:
         message = f"{group.local[0]!r} says that there is no answer: it is not taken for one"
         if counted:
             idks["no-answer"] += group.votes
             message += f", and its votes ({group.votes}) count under 'no-answer'"
-        data.oddities.append(Finding("warning", str(origin.path), message, origin.row, "local"))
-    ordered = [found for found in ordered if not found[2]]
+        data.oddities.append(origin.finding("warning", message, "local"))
+    ordered = [answer for answer in ordered if not answer[2]]
     kind: Kind = next((known for known in KINDS if row.kind == known), kind_of(row.english))
     question = Question(
         country=row.culture,
@@ -201,7 +197,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         counted=counted,
     )
     data.oddities += _count_oddities(row, question)
-    return Entry(question, *row.origin, tuple(origin for _, origin, _ in ordered))
+    return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))
 
 
 def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
@@ -210,13 +206,13 @@ def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
         return
     unable, votes = sum(question.idks.values()), sum(group.votes for group in question.groups)
     able = row.annotators - unable
-    found: list[str] = []
+    messages: list[str] = []
     if able < 0:
-        found.append(f"{unable} did not know, of {row.annotators} annotators")
+        messages.append(f"{unable} did not know, of {row.annotators} annotators")
     elif question.top_votes > able:
         most = question.top_votes
-        found.append(f"an answer has {most} votes, but only {able} of {row.annotators} annotators answered")
+        messages.append(f"an answer has {most} votes, but only {able} of {row.annotators} annotators answered")
     if votes + unable < row.annotators:
-        found.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")
-    for message in found:
-        yield Finding("warning", str(row.origin.path), message, row.origin.row, "annotators")
+        messages.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")
+    for message in messages:
+        yield row.origin.finding("warning", message, "annotators")

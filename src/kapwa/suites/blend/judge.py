@@ -19,6 +19,7 @@ from kapwa.records import Message, Params, Request, Response
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.suites.blend.questions import people_said
 from kapwa.suites.blend.saq_grading import Graded, to_be_judged
+from kapwa.suites.items import grouped
 
 PROMPT = """People of {country} answered a question about everyday life there. Decide whether a reply means the same as
 one of their answers.
@@ -78,9 +79,8 @@ class Judge:
 
         Raises ModelError when an answer fails.
         """
-        prompts = (_prompt(one) for one in graded if to_be_judged(one))
-        found = iter(ask_verdicts(self._model, prompts))
-        return [next(found) if to_be_judged(one) else None for one in graded]
+        verdicts = iter(ask_verdicts(self._model, (_prompt(reply) for reply in graded if to_be_judged(reply))))
+        return [next(verdicts) if to_be_judged(reply) else None for reply in graded]
 
 
 def ask_verdicts(model: Answerer, prompts: Iterable[str]) -> list[bool | None]:
@@ -92,20 +92,20 @@ def ask_verdicts(model: Answerer, prompts: Iterable[str]) -> list[bool | None]:
 
 def read_verdict(reply: str) -> bool | None:
     """Read a verdict: the last ``"same": …`` of a reply, or a reply of one word; None for anything else."""
-    found = _SAME.findall(reply)
-    word = found[-1] if found else (hit.group(1) if (hit := _WORD.fullmatch(reply)) else "")
-    return word.casefold() in ("true", "yes", "same") if word else None
+    single = _WORD.fullmatch(reply)
+    words = _SAME.findall(reply) or ([single[1]] if single else [])
+    return words[-1].casefold() in ("true", "yes", "same") if words else None
 
 
-def _prompt(one: Graded) -> str:
-    fields = one.item.fields
+def _prompt(graded: Graded) -> str:
+    fields = graded.item.fields
     return PROMPT.format(
-        country=one.item.culture.replace("_", " "),
+        country=graded.item.culture.replace("_", " "),
         question=fields["question"],
         question_en=fields["question_en"],
         answers=people_said(fields["answers"]),
         answers_en=people_said(fields["answers"], english=True),
-        reply=one.reply.text,
+        reply=graded.reply.text,
     )
 
 
@@ -116,21 +116,18 @@ def judge_agreement(graded: Sequence[Graded], verdicts: Sequence[bool | None]) -
     ``both``, ``matcher_only``, ``judge_only`` and ``neither`` count who called replies right. Replies without a
     readable verdict are left out.
     """
-    parts: dict[tuple[str, str, str], list[tuple[Graded, bool]]] = {}
-    for one, verdict in zip(graded, verdicts, strict=True):
-        if verdict is not None:
-            item = one.item
-            for key in ((_ALL, _ALL, _ALL), (item.culture, item.language, item.variant)):
-                parts.setdefault(key, []).append((one, verdict))
+    judged = [(reply, verdict) for reply, verdict in zip(graded, verdicts, strict=True) if verdict is not None]
+    by_place = grouped(judged, lambda pair: (pair[0].item.culture, pair[0].item.language, pair[0].item.variant))
+    parts = {(_ALL, _ALL, _ALL): judged, **by_place} if judged else {}
     rows = [(*key, *cells) for key, pairs in parts.items() for cells in _agreement_rows(pairs)]
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
 
 
 def _agreement_rows(pairs: Sequence[tuple[Graded, bool]]) -> Iterator[tuple[Any, ...]]:
-    ratings = [[one.hit is not None, verdict] for one, verdict in pairs]
+    ratings = [[reply.hit is not None, verdict] for reply, verdict in pairs]
     counts = [sum(rating == [a, b] for rating in ratings) for a, b in ((1, 1), (1, 0), (0, 1), (0, 0))]
-    clusters = [one.item.cluster for one, _ in pairs]
+    clusters = [reply.item.cluster for reply, _ in pairs]
     coefficients: tuple[Coefficient, ...] = ("percent", "cohen")
     for coefficient in coefficients:
-        found = bootstrap_interval(ratings, coefficient, clusters=clusters)
-        yield coefficient, found.value, found.low, found.high, found.undefined, found.units, found.clusters, *counts
+        known = bootstrap_interval(ratings, coefficient, clusters=clusters)
+        yield coefficient, known.value, known.low, known.high, known.undefined, known.units, known.clusters, *counts

@@ -14,22 +14,20 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
-from kapwa.datasets.packs import locate, table_files
+from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
     Filled,
+    Origin,
     Row,
-    RowsRead,
     Text,
     cell_error,
     columns_of,
     known_part,
-    read_rows,
 )
 from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
-from kapwa.files import digest
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.released import RELEASE_CARD
@@ -102,8 +100,8 @@ class ChoiceRow(Row):
         options, cultures = (
             tuple(str(getattr(self, f"{name}_{letter}")) for letter in LETTERS) for name in ("option", "culture")
         )
-        own = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        return ChoiceQuestion(*own, options, cultures, self.answer, language=self.language)
+        named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
+        return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language)
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
@@ -114,14 +112,14 @@ def _lettered(cell: Any) -> dict[str, str]:
     """Read a cell such as {"A": "rice", "B": "bread"}."""
     hint = 'It should be {"A": "…", "B": "…", …}.'
     try:
-        found = json.loads(cell)
+        texts = json.loads(cell)
     except (ValueError, TypeError, RecursionError):
         raise cell_error("is empty." if not cell else "is not JSON.", hint) from None
-    if not isinstance(found, dict) or not all(isinstance(value, str) and value.strip() for value in found.values()):
+    if not isinstance(texts, dict) or not all(isinstance(value, str) and value.strip() for value in texts.values()):
         raise cell_error("is not a set of lettered texts.", hint)
-    if "".join(sorted(found)) != ALL_LETTERS[: len(found)] or len(found) < 2:
-        raise cell_error(f"letters its options {', '.join(sorted(found)) or 'not at all'}.", hint)
-    return {letter: found[letter].strip() for letter in sorted(found)}
+    if "".join(sorted(texts)) != ALL_LETTERS[: len(texts)] or len(texts) < 2:
+        raise cell_error(f"letters its options {', '.join(sorted(texts)) or 'not at all'}.", hint)
+    return {letter: texts[letter].strip() for letter in sorted(texts)}
 
 
 def _said(cell: str) -> str:
@@ -193,17 +191,29 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     path = _table_in(place.path)
     if path is None:
         raise DataError("holds no multiple-choice questions.", path=place.path, hint=_HINT)
-    questions, problems, released = _read(path)
-    raise_first(problems)
+    questions, files = read_choices(path, place.name)
+    raise_first(files.problems)
     card_path = path.with_name(CARD_NAME)
-    card = shipped_card(RELEASE_CARD).model_dump() if released else _card(card_path)
-    files = {one.name: one.read_bytes() for one in (path, card_path) if one.is_file()}
-    return questions, DataSource(place.name, path, digest(files), card, bool(card.get("illustrative")))
+    files.note_file(card_path)
+    if card_path.is_file() and not files.cards:
+        files.cards.append(_card(card_path))
+    return questions, files.source()
 
 
-def read_choices(path: Path) -> tuple[list[ChoiceQuestion], list[DataError]]:
-    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows and every problem."""
-    return _read(_table_in(path) or path)[:2]
+def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], DataSet]:
+    """Read a place that :func:`is_choice_data`, going on after a bad row: the sound rows, and every problem."""
+    path = _table_in(place) or place
+    files = DataSet(name, path)
+    table = files.read_table(path)
+    model = _layout(table)
+    if model is None:
+        files.problems += [] if table.problems else [_unknown_layout(path, table.header)]
+        return [], files
+    usual = {**UNKNOWN_DEFAULTS, "language": "en"}
+    rows: list[Any] = files.read(known_part(table, model), model, usual, what="multiple-choice questions")
+    if model is ReleasedChoiceRow:
+        files.cards.append(shipped_card(RELEASE_CARD).model_dump())
+    return [row.choice for row in rows], files
 
 
 def is_choice_data(path: Path) -> bool:
@@ -224,17 +234,6 @@ def _layout(table: Table) -> type[ChoiceRow] | type[ReleasedChoiceRow] | None:
     return ReleasedChoiceRow if set(RELEASED_COLUMNS) <= header else None
 
 
-def _read(path: Path) -> tuple[list[ChoiceQuestion], list[DataError], bool]:
-    """Return the sound questions of a table, the problems, and whether it is of the released layout."""
-    table = read_records(path)
-    model = _layout(table)
-    if model is None:
-        return [], list(table.problems) or [_unknown_layout(path, table.header)], False
-    usual = {**UNKNOWN_DEFAULTS, "language": "en"}
-    found: RowsRead[Any] = read_rows(known_part(table, model), model, usual, what="multiple-choice questions")
-    return [row.choice for row in found.rows], [*table.problems, *found.problems], model is ReleasedChoiceRow
-
-
 _HINT = (
     f"Give a folder made by 'kapwa build mcq', the released {RELEASED_NAMES[0]}, or a hub id ({BLEND_ID}). "
     "Answers of people become questions with 'kapwa build mcq --data … -o mcq/'."
@@ -245,16 +244,14 @@ def _table_in(place: Path) -> Path | None:
     """The table at a place: itself, a folder's own (``mcq.csv`` first), else the released file anywhere in it."""
     if not place.is_dir():
         return place
-    found = table_files(place, "mcq", _TABLES)
-    found = found or sorted(path for name in RELEASED_NAMES for path in place.rglob(name))
-    found = found or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
-    return found[0] if found else None
+    tables = table_files(place, "mcq", _TABLES)
+    tables = tables or sorted(path for name in RELEASED_NAMES for path in place.rglob(name))
+    tables = tables or sorted(path for path in place.rglob("*mc*question*/**/*") if path.suffix.lower() in _TABLES)
+    return tables[0] if tables else None
 
 
 def _card(path: Path) -> Mapping[str, Any]:
-    """What a builder's or a person's card says; {} where there is none."""
-    if not path.is_file():
-        return {}
+    """What a builder's or a person's card says."""
     card = load_yaml(path).value
     if not isinstance(card, dict):
         raise DataError("is not a card.", path=path, hint="Write 'field: value' lines, or leave the file out.")
@@ -266,6 +263,4 @@ def _unknown_layout(path: Path, columns: Sequence[str]) -> DataError:
     layout: Sequence[str] = max((MCQ_COLUMNS, RELEASED_COLUMNS), key=lambda names: len(set(columns) & set(names)))
     missing = next(name for name in layout if name not in columns)
     hint = f"{nearest(missing, columns)} Built sets have the columns {', '.join(MCQ_COLUMNS)}; "
-    return DataError(
-        "is missing.", path=path, row=1, column=missing, hint=f"{hint}the released file {', '.join(RELEASED_COLUMNS)}."
-    )
+    return Origin(path, 1).problem("is missing.", missing, f"{hint}the released file {', '.join(RELEASED_COLUMNS)}.")

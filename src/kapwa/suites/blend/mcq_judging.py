@@ -18,7 +18,16 @@ from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.blend.mcq_options import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.items import case_frame, item_columns, pair_answers, score_frame, score_row, unknown_item, worst_first
+from kapwa.suites.items import (
+    case_frame,
+    grouped,
+    item_columns,
+    pair_answers,
+    score_frame,
+    score_row,
+    unknown_item,
+    worst_first,
+)
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},
@@ -130,11 +139,11 @@ def reference_choice(reply: str, options: Sequence[str], prompt: str = "") -> st
     letter with a full stop (evaluation/multiple_choice_evaluation.py).
     """
     shown = prompt or "".join(f"{letter}. {text}\n" for letter, text in zip(ALL_LETTERS, options, strict=False))
-    found = _first_json(reply)
-    if not (isinstance(found, dict) and "answer_choice" in found):
-        capitals = re.findall("[A-Z]", found) if isinstance(found, str) else []
+    first = _first_json(reply)
+    if not (isinstance(first, dict) and "answer_choice" in first):
+        capitals = re.findall("[A-Z]", first) if isinstance(first, str) else []
         return capitals[0] if capitals else reply
-    value = found["answer_choice"]
+    value = first["answer_choice"]
     capitals = re.findall("[A-Z]", str(value))
     if capitals and f"{capitals[0]}." in shown:
         return str(capitals[0])
@@ -144,10 +153,10 @@ def reference_choice(reply: str, options: Sequence[str], prompt: str = "") -> st
 def _first_json(reply: str) -> object:
     """The first flat JSON object of a reply; its text where it is broken; the reply where there is none."""
     flat = reply.replace("\n", "")
-    found = re.findall("{[^}]+}", flat)
-    if not found:
+    texts = re.findall("{[^}]+}", flat)
+    if not texts:
         return flat
-    text = found[0].replace("```json", "").replace("`", "").replace(",}", "}")
+    text = texts[0].replace("```json", "").replace("`", "").replace(",}", "}")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -174,26 +183,28 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
     failed or is missing, its metrics are null. Tables: ``options`` (each option's log-probabilities), ``cases``.
     Raises UsageError for answers to unknown items.
     """
-    given: dict[tuple[str, str], dict[tuple[str, ...], Answer]] = {(item.id, item.variant): {} for item in items}
+    asked: dict[tuple[str, str], dict[tuple[str, ...], Answer]] = {(item.id, item.variant): {} for item in items}
     for answer in answers:
         key = (answer.request.item_id, answer.request.variant)
-        if key not in given:
+        if key not in asked:
             raise unknown_item(answer.request)
         if not answer.response.failed:
-            given[key][answer.request.continuations] = answer
+            asked[key][answer.request.continuations] = answer
     scored = [
-        _Scored(item, *(given[item.id, item.variant].get(tuple(item.fields[name])) for name in ("options", "letters")))
+        _Scored(item, *(asked[item.id, item.variant].get(tuple(item.fields[name])) for name in ("options", "letters")))
         for item in items
     ]
-    found = [(one, normalised(one.texts.response.logprobs or (), "byte")) for one in scored if one.texts is not None]
-    cases = [
-        case_of(one.item, "mcq_text", one.margin(values), one.item.fields["options"][int(values.argmax())])
-        for one, values in found
+    pairs = [
+        (each, normalised(each.texts.response.logprobs or (), "byte")) for each in scored if each.texts is not None
     ]
-    options = pl.DataFrame([row for one in scored for row in _option_rows(one)], schema=OPTION_SCHEMA, orient="row")
+    cases = [
+        case_of(each.item, "mcq_text", each.margin(values), each.item.fields["options"][int(values.argmax())])
+        for each, values in pairs
+    ]
+    options = pl.DataFrame([row for each in scored for row in _option_rows(each)], schema=OPTION_SCHEMA, orient="row")
     cases.sort(key=lambda row: row["margin"])
     tables = {"options": options, "cases": case_frame(cases)}
-    return Judged(score_frame(row for one in scored for row in _likelihood_rows(one)), tables)
+    return Judged(score_frame(row for each in scored for row in _likelihood_rows(each)), tables)
 
 
 def _likelihood_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
@@ -232,12 +243,11 @@ def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFra
     :func:`~kapwa.suites.blend.confusion.confusion_frame`.
     """
     known = {(item.id, item.variant): item for item in items}
-    wrong: dict[tuple[str, str, str], list[tuple[Item, str]]] = {}
     chosen = answers.filter(pl.col("chosen_culture").is_not_null(), outcome="wrong")
-    for name, variant, culture in chosen.select("item_id", "variant", "chosen_culture").iter_rows():
-        item = known[name, variant]
-        wrong.setdefault((item.culture, item.language, item.variant), []).append((item, culture))
-    return confusion_frame((*key, *row) for key, chosen in wrong.items() for row in _rows(key[0], chosen))
+    names = chosen.select("item_id", "variant", "chosen_culture").iter_rows()
+    choices = [(known[name, variant], culture) for name, variant, culture in names]
+    wrong = grouped(choices, lambda choice: (choice[0].culture, choice[0].language, choice[0].variant))
+    return confusion_frame((*key, *row) for key, group in wrong.items() for row in _rows(key[0], group))
 
 
 def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, ...]]:
@@ -245,10 +255,10 @@ def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, .
     others = list(dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name != culture))
     if not others:
         return []
-    given = np.full((len(chosen), len(others)), np.nan)
+    gives = np.full((len(chosen), len(others)), np.nan)
     for i, (item, name) in enumerate(chosen):
         for j, other in enumerate(others):
             if other in item.fields["cultures"]:
-                given[i, j] = float(name == other)
-    rows = confusion_rows(given, given, [item.cluster for item, _ in chosen])
+                gives[i, j] = float(name == other)
+    rows = confusion_rows(gives, gives, [item.cluster for item, _ in chosen])
     return [(other, *row[:-1], row[1] / len(chosen)) for other, row in zip(others, rows, strict=True)]

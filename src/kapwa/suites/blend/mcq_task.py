@@ -8,18 +8,19 @@ set lists its options). A trick that ties scores the share it would win by drawi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import polars as pl
 
 from kapwa.errors import UsageError, check_whole, nearest
-from kapwa.records import Answer, Capability, Floor, Item, Message, Request
+from kapwa.records import Floor, Item, Message, Request
 from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, MetricInfo, Selection
+from kapwa.suites.base import Selection
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
 from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
 from kapwa.suites.blend.mcq_options import (
@@ -59,64 +60,23 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class McqTask(SteppedTask):
-    """Which of four answers is the country's? (BLEnD section 4.2)."""
+def likelihood_requests(items: Sequence[Item]) -> Iterator[Request]:
+    """Yield two scorings of each item: the texts of its options, then their letters."""
+    for item in items:
+        question, options = item.fields["question"], item.fields["options"]
+        for prompt, continuations in (
+            (text_prompt(question), options),
+            (letter_prompt(question, options), item.fields["letters"]),
+        ):
+            yield Request(item.id, item.variant, "score", (Message("user", prompt),), tuple(continuations))
 
-    how: How = "generate"
-    max_new_tokens: int = MAX_NEW_TOKENS
-    name: ClassVar[str] = "blend/mcq"
-    suite: ClassVar[str] = "blend"
-    groups: ClassVar[tuple[str, ...]] = ("topic",)
 
-    @property
-    def kinds(self) -> frozenset[Capability]:
-        """Texts for ``how="generate"``, log-probabilities for ``how="likelihood"``."""
-        return frozenset({"generate"}) if self.how == "generate" else frozenset({"score"})
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        """The metrics a report leads with."""
-        return HEADLINES[self.how]
-
-    @property
-    def metrics(self) -> Mapping[str, MetricInfo]:
-        """Every metric of the way of asking."""
-        return METRICS[self.how]
-
-    @property
-    def plain_options(self) -> Mapping[str, Any]:
-        """How it is asked; of replies, how long they may be and the version of the rules that read them."""
-        read = {"max_new_tokens": self.max_new_tokens, "reader": READER}
-        return {"how": self.how} | (read if self.how == "generate" else {})
-
-    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield what to ask: one greedy generation an item, or two scorings (option texts, then letters)."""
-        for item in items:
-            fields = item.fields
-            if item.variant == "generate":
-                yield from greedy_requests([item], self.max_new_tokens)
-                continue
-            for prompt, continuations in (
-                (text_prompt(fields["question"]), tuple(fields["options"])),
-                (letter_prompt(fields["question"], fields["options"]), tuple(fields["letters"])),
-            ):
-                yield Request(item.id, item.variant, "score", (Message("user", prompt),), continuations)
-
-    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Judge replies or log-probabilities."""
-        return (judge_generate if self.how == "generate" else judge_likelihood)(items, answers)
-
-    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
-        """Return chance, constant letters, longest and shortest option, and the first in the alphabet."""
-        return mcq_floors(items)
-
-    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
-        """Return one row per question: prompt, options, the right letter, whose answers the options are."""
-        texts: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, "prompt", "question", "answer"), pl.String)
-        schema = texts | dict.fromkeys(("options", "option_cultures"), pl.List(pl.String))
-        rows = [{**item_columns(one), **one.fields, "option_cultures": one.fields["cultures"]} for one in items]
-        return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
+def mcq_item_table(items: Sequence[Item]) -> pl.DataFrame:
+    """Return one row per question: prompt, options, the right letter, whose answers the options are."""
+    texts: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, "prompt", "question", "answer"), pl.String)
+    schema = texts | dict.fromkeys(("options", "option_cultures"), pl.List(pl.String))
+    rows = [{**item_columns(item), **item.fields, "option_cultures": item.fields["cultures"]} for item in items]
+    return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
 
 
 def tricks(item: Item, letters: Sequence[str]) -> dict[str, float]:
@@ -140,7 +100,7 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
 
     Values are means over items, in [0, 1]. There is no ceiling: nobody asked people these questions.
     """
-    found: list[Floor] = []
+    floors: list[Floor] = []
     for how in HOWS:
         asked = [item for item in items if item.variant == how]
         letters = sorted({letter for item in asked for letter in item.fields["letters"]})
@@ -149,11 +109,11 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
             for name in scores[group[0].id]:
                 each = [scores[item.id][name] for item in group]
                 known = None if name == "chance" else each  # chance is no estimate
-                found += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in METRICS[how]]
-    return found
+                floors += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in METRICS[how]]
+    return floors
 
 
-def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> McqTask:
+def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
     """Read multiple-choice questions, select among them, and return the task.
 
     ``options``: ``how`` ("generate" or "likelihood"; else the variant selected) and ``max_new_tokens``. Raises
@@ -170,7 +130,30 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
         )
     questions, source = read_mcq(data)
     items = [item_of(question, how) for question in questions]
-    return McqTask(source, selection, tuple(select(items, selection, known=HOWS, default=(how,))), how, length)
+    task = SteppedTask(
+        name="blend/mcq",
+        data=source,
+        selection=selection,
+        selected=select(items, selection, known=HOWS, default=(how,)),
+        needs=frozenset({"score"}),
+        headline=HEADLINES[how],
+        groups=("topic",),
+        metrics=METRICS[how],
+        options={"how": how},
+        requests=likelihood_requests,
+        score=judge_likelihood,
+        floors=mcq_floors,
+        item_table=mcq_item_table,
+    )
+    if how == "likelihood":
+        return task
+    return replace(
+        task,
+        needs=frozenset({"generate"}),
+        options={"how": how, "max_new_tokens": length, "reader": READER},
+        requests=partial(greedy_requests, max_new_tokens=length),
+        score=judge_generate,
+    )
 
 
 def _how(wanted: Any, selection: Selection) -> How:

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import Filled, Row, Text, WrittenText, known_part
 from kapwa.datasets.tables import Table
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import UsageError, nearest
 from kapwa.languages.codes import name_of
 from kapwa.suites.blend.questions import Region
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, AskedIn
@@ -104,10 +103,10 @@ class PromptBook:
 
     def find(self, country: str, asked_in: AskedIn, prompt_id: str) -> str:
         """Return one template of a country that is asked; "" where the data has none of that id or in that language."""
-        found = self._templates[country].get(prompt_id, Template("", ""))
+        template = self._templates[country].get(prompt_id, Template("", ""))
         if self._regions[country].language == "en":  # the local language is English: either text is in it
-            return (found.english or found.local) if asked_in == "en" else (found.local or found.english)
-        return found.english if asked_in == "en" else found.local
+            return (template.english or template.local) if asked_in == "en" else (template.local or template.english)
+        return template.english if asked_in == "en" else template.local
 
     def render(self, country: str, asked_in: AskedIn, prompt_id: str, question: str) -> str:
         """Put ``question`` into a template; every ``{q}`` is filled, other braces are left alone."""
@@ -119,9 +118,9 @@ class PromptBook:
         They are what the country's templates end in, in either language: a model asked as a persona, or in one
         language, may still begin as another prompt of the same file would have it.
         """
-        pairs = [(found.local, found.english) for found in self._templates[country].values()]
-        own, other = zip(*(pair if asked_in == "local" else pair[::-1] for pair in pairs), strict=True)
-        ordered = (self.template(country, asked_in, prompt_id), *own, *other)
+        pairs = [(template.local, template.english) for template in self._templates[country].values()]
+        asked_in_texts, other_texts = zip(*(pair if asked_in == "local" else pair[::-1] for pair in pairs), strict=True)
+        ordered = (self.template(country, asked_in, prompt_id), *asked_in_texts, *other_texts)
         return tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
 
 
@@ -161,20 +160,20 @@ def read_prompts(data: DataSet, path: Path, country: str = "") -> Templates:
         texts = {"english": row.english.rstrip("\n"), "local": row.local.rstrip("\n")}
         template = Template(**{side: text if SLOT in text else "" for side, text in texts.items()})
         if not any(template):
-            message = f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing."
-            data.problems.append(DataError(message, path=path, row=number, column="id"))
+            data.problems.append(
+                row.origin.problem(f"the prompt {row.id!r} has no {SLOT}, so it would ask nothing.", "id")
+            )
             continue
         for side in (side for side, text in texts.items() if text != getattr(template, side)):
             message = f"the {side} text of the prompt {row.id!r} has no {SLOT}: it cannot be used in that language"
-            data.oddities.append(Finding("warning", str(path), message, number, "id"))
+            data.oddities.append(row.origin.finding("warning", message, "id"))
         if first.setdefault(key, number) == number:
             templates[key] = template
             continue
         same = template == templates[key]
-        message = (
-            f"the prompt {row.id!r} is already in row {first[key]}; this {'copy' if same else 'other text'} is not read"
-        )
-        data.oddities.append(Finding("note" if same else "warning", str(path), message, number, "id"))
+        copy = "copy" if same else "other text"
+        message = f"the prompt {row.id!r} is already in row {first[key]}; this {copy} is not read"
+        data.oddities.append(row.origin.finding("note" if same else "warning", message, "id"))
     return templates
 
 
@@ -185,8 +184,8 @@ def written_prompts(table: Table, languages: Mapping[str, str]) -> Iterator[Writ
     """
     shared = next(iter(languages.values())) if len(set(languages.values())) == 1 else ""
     for record in table.records:
-        own = languages.get(str(record.cells.get("culture", "")).strip(), shared)
-        for side, language in (("local", own), ("english", "en")):
+        local_language = languages.get(str(record.cells.get("culture", "")).strip(), shared)
+        for side, language in (("local", local_language), ("english", "en")):
             text = str(record.cells.get(side, "")).replace(SLOT, "")
             if _WORDED.search(text):
                 yield WrittenText(table.path, record.row, side, language, text, prose=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kapwa.datasets.rows import Origin
+from kapwa.files import table_rows
 from kapwa.languages.codes import name_of, same_language
 from kapwa.languages.phrases import is_non_answer
 from kapwa.languages.places import place_of as place_coded
@@ -104,8 +105,7 @@ class Entry(NamedTuple):
     """
 
     question: Question
-    path: Path
-    row: int
+    origin: Origin
     groups: tuple[Origin, ...] | None = None
 
 
@@ -159,13 +159,17 @@ class Region:
     territory: str = ""
 
 
-_NAMES = {"UK": "United Kingdom", "US": "United States"}
-_RELEASED = """
-    Algeria ar DZ, Assam as IN, Azerbaijan az AZ, China zh CN, Ethiopia am ET, Greece el GR, Indonesia id ID,
-    Iran fa IR, Mexico es MX, North_Korea ko KP, Northern_Nigeria ha NG, South_Korea ko KR, Spain es ES, UK en GB,
-    US en US, West_Java su ID
-"""
-_REGIONS = {country: (language, territory) for country, language, territory in map(str.split, _RELEASED.split(","))}
+class _ReleasedRegion(NamedTuple):
+    """A row of ``regions.csv``; ``code``: what locales of everyday-knowledge sets call it against ISO 3166-1."""
+
+    country: str
+    name: str
+    language: str
+    territory: str
+    code: str
+
+
+_REGIONS = {row["country"]: _ReleasedRegion(**row) for row in table_rows(Path(__file__).with_name("regions.csv"))}
 COUNTRIES = tuple(_REGIONS)
 
 
@@ -174,14 +178,12 @@ def region_of(country: str, language: str = "") -> Region:
 
     The name of a country outside the table is its own spelling, with spaces for underscores.
     """
-    usual, territory = _REGIONS.get(country, ("", ""))
-    name = _NAMES.get(country) or country.replace("_", " ")
-    return Region(country, name, language or usual, territory)
+    known = _REGIONS.get(country, _ReleasedRegion(country, country.replace("_", " "), "", "", ""))
+    return Region(country, known.name, language or known.language, known.territory)
 
 
-# What locales of everyday-knowledge sets call regions, with the language of their people: in ISO 3166-1 AS is American
-# Samoa, and JB unassigned.
-_REGION_CODES = {"AS": ("Assam", "as"), "JB": ("West_Java", "su")}
+# In ISO 3166-1 AS is American Samoa, and JB unassigned.
+_REGION_CODES = {region.code: region for region in _REGIONS.values() if region.code}
 # Other codes of countries in common use, which ISO 3166-1 reserves or leaves free.
 _OTHER_CODES = {"UK": "GB", "EL": "GR"}
 Locale = tuple[str, str]
@@ -204,14 +206,17 @@ def culture_of(language: str, territory: str, locales: frozenset[Locale] = froze
     """
     place = place_coded(_OTHER_CODES.get(territory, territory))
     if territory in _REGION_CODES:
-        region, spoken = _REGION_CODES[territory]
+        region, _, spoken, *_ = _REGION_CODES[territory]
         elsewhere = {code for code in place.languages if code != "en"} if place else set()
-        regional = place is None or any(own == "JB" or (code, own) == (spoken, territory) for code, own in locales)
+        regional = place is None or any(area == "JB" or (code, area) == (spoken, territory) for code, area in locales)
         if language == spoken or (regional and language not in elsewhere):
-            clash = language != spoken and any(own == territory and code in elsewhere for code, own in locales)
+            clash = language != spoken and any(area == territory and code in elsewhere for code, area in locales)
             return "" if clash else region if language in (spoken, "") else f"{region} ({name_of(language)})"
     if place is None:
         return ""
     usual = place.languages[0] if place.languages else "en"
-    name = next((name for name, known in _REGIONS.items() if known == (usual, place.iso2)), place.country)
+    released = (
+        region.country for region in _REGIONS.values() if (region.language, region.territory) == (usual, place.iso2)
+    )
+    name = next(released, place.country)
     return name if not language or same_language(language, usual) else f"{name} ({name_of(language)})"

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Row, known_part
+from kapwa.datasets.rows import Filled, Origin, Row, known_part
 from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, nearest
 from kapwa.suites.blend.annotations import Annotation, read_annotations
@@ -59,10 +59,10 @@ class ReleasedRow(Row):
 def find_release(folder: Path) -> list[CountryFiles]:
     """Return the files of each country in a folder of the released layout (or its ``data`` folder), by country."""
     for root in (folder, folder / "data"):
-        found = {role: _role_files(root, role) for role in _FILES}
-        if found["annotations"]:
-            countries = sorted(set().union(*found.values()))
-            return [CountryFiles(country, *(found[role].get(country) for role in _FILES)) for country in countries]
+        files = {role: _role_files(root, role) for role in _FILES}
+        if files["annotations"]:
+            countries = sorted(set().union(*files.values()))
+            return [CountryFiles(country, *(files[role].get(country) for role in _FILES)) for country in countries]
     return []
 
 
@@ -129,7 +129,7 @@ def _joined(
     for annotation in annotations:
         if annotation.id in by_id:
             question = _question(region, by_id[annotation.id], annotation, swapped)
-            yield Entry(question, answers, annotation.row)
+            yield Entry(question, Origin(answers, annotation.row))
             continue
         hint = f"{path.name} must have a row for it, with its topic."
         message = f"{annotation.id!r} has answers but no question."
@@ -138,7 +138,7 @@ def _joined(
         if row.id not in answered:
             message = f"{row.id!r} has no entry in {answers.name}."
             hint = "A question that nobody answered has an entry with an empty list of answers."
-            data.problems.append(DataError(message, path=path, row=row.origin.row, column="ID", hint=hint))
+            data.problems.append(row.origin.problem(message, "ID", hint))
 
 
 def _question(region: Region, row: ReleasedRow, annotation: Annotation, swapped: bool) -> Question:
@@ -174,8 +174,8 @@ def _text_oddities(
     texts = {row.id: (row.translation, row.question) if swapped else (row.question, row.translation) for row in rows}
     for annotation in annotations:
         pair = (annotation.question, annotation.en_question)
-        own = pair[::-1] if turned else pair
-        for name, here, there in zip(("local", "English"), own, texts.get(annotation.id, own), strict=True):
-            if here.strip() != there.strip():
+        here = pair[::-1] if turned else pair
+        for name, text, other in zip(("local", "English"), here, texts.get(annotation.id, here), strict=True):
+            if text.strip() != other.strip():
                 message = f"the {name} text of {annotation.id!r} differs from the question file's (which is read)"
                 yield Finding("warning", place, message, annotation.row)

@@ -131,7 +131,7 @@ def _said(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]:
     """Return what a reply without its labels states, and the answers it lists."""
     listed = _structured(text)
     if listed is not None:
-        answers = tuple(dict.fromkeys(a for one in listed for a in split_answers(one, language)))
+        answers = tuple(dict.fromkeys(a for item in listed for a in split_answers(item, language)))
         return ", ".join(listed), answers
     lines = [line for line in map(str.strip, _plain(text).split("\n")) if line]
     parts = _statement(lines)
@@ -212,7 +212,7 @@ def _structured(text: str) -> list[str] | None:
     for candidate in (text.strip(), *reversed(_JSON.findall(text))):
         value = _parsed(candidate)
         if isinstance(value, dict | list):
-            return [tidy(one) for one in _texts(value) if one.strip()]
+            return [tidy(text_of) for text_of in _texts(value) if text_of.strip()]
     return None
 
 
@@ -285,7 +285,7 @@ def _sentences(line: str) -> list[str]:
 def before_other_options(text: str, options: Sequence[str]) -> str:
     """Return ``text`` up to a question of its own that has no label but other options than ``options``."""
     for match in _NEXT_OPTIONS.finditer(text):
-        ours = any(whole(folded(one)).match(folded(other)) for one in options for other in match.groups())
+        ours = any(whole(folded(option)).match(folded(other)) for option in options for other in match.groups())
         if not ours and text[: match.start()].strip():
             return text[: match.start()]
     return text

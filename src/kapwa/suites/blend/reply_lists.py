@@ -68,9 +68,9 @@ def tidy(piece: str) -> str:
 
 def n_words(text: str) -> int:
     """Count words; two characters are one in scripts written without spaces."""
-    found = words(text)
-    unspaced = sum(len(word) <= 2 and _UNSPACED.match(word) is not None for word in found)
-    return len(found) - unspaced + (unspaced + 1) // 2
+    counted = words(text)
+    unspaced = sum(len(word) <= 2 and _UNSPACED.match(word) is not None for word in counted)
+    return len(counted) - unspaced + (unspaced + 1) // 2
 
 
 def is_short(text: str) -> bool:
@@ -80,14 +80,14 @@ def is_short(text: str) -> bool:
 
 def split_answers(text: str, language: str = "en") -> tuple[str, ...]:
     """Return the distinct answers that ``text`` lists, in order, tidied; none for a text without letters or digits."""
-    found: dict[str, str] = {}
+    by_words: dict[str, str] = {}
     for piece in _pieces(tidy(text), language):
         clean = tidy(piece)
         if any(sign.isalnum() for sign in clean):
-            found.setdefault(" ".join(words(clean)) or clean, clean)
-    listed = tuple(found.values())
+            by_words.setdefault(" ".join(words(clean)) or clean, clean)
+    listed = tuple(by_words.values())
     # "etc." ends a list and is no answer; alone it is what was said (Korean 기타 is also a guitar).
-    return tuple(one for one in listed if not _AND_SO_ON.fullmatch(one)) or listed
+    return tuple(answer for answer in listed if not _AND_SO_ON.fullmatch(answer)) or listed
 
 
 def _pieces(text: str, language: str) -> Iterator[str]:
@@ -168,9 +168,9 @@ def numerals(text: str) -> list[tuple[int, int]]:
 def _between(language: str) -> Any:
     """Conjunctions of a language and of English, standing between words or after a separator."""
     words, english = reply_words(), reply_words()["en"].conjunction
-    own = words[language].conjunction if language in words else ""
-    unspaced = f"{own}|" if language == "zh" else ""  # Chinese has no spaces
-    spaced = "|".join(filter(None, ("" if unspaced else own, english)))
+    conjunctions = words[language].conjunction if language in words else ""
+    unspaced = f"{conjunctions}|" if language == "zh" else ""  # Chinese has no spaces
+    spaced = "|".join(filter(None, ("" if unspaced else conjunctions, english)))
     return regex.compile(rf"{unspaced}(?<=[\s,،、;؛]|^)(?:{spaced})(?=\s)", regex.IGNORECASE)
 
 

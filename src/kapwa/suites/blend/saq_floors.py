@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from math import isnan, nan
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
@@ -44,6 +43,7 @@ from kapwa.suites.blend.saq_grading import find_answer
 from kapwa.suites.blend.saq_match import Grader, Others, Target, answers_in_language, single_author_probability
 from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
 from kapwa.suites.blend.variants import AskedIn
+from kapwa.suites.items import grouped
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
@@ -85,10 +85,10 @@ def leave_one_out(groups: Sequence[Group]) -> Sem:
     if not total:
         return NOTHING
     b = w = 0.0
-    for i, own in enumerate(votes):
-        left = [own - 1, *votes[:i], *votes[i + 1 :]]
-        b += own * (own > 1)
-        w += own * (own - 1) / max(left) if max(left) else 0.0
+    for i, mine in enumerate(votes):
+        left = [mine - 1, *votes[:i], *votes[i + 1 :]]
+        b += mine * (mine > 1)
+        w += mine * (mine - 1) / max(left) if max(left) else 0.0
     return Sem(b / total, w / total)
 
 
@@ -124,14 +124,15 @@ class FloorMaker:
         self._known.clear()
         language = Target.of_question(questions[0], asked_in).language
         shuffled = self._shuffled(questions, language)
+
+        def usual(question: Question) -> dict[str, str]:
+            others = self._others.of(question.id, question.country)
+            return {other.country: self._others.usual(other, language) for other in others}
+
         tricks: dict[str, Callable[[Question], list[str]]] = {
             USUAL: lambda q: self._others.commonest(q.id, q.country, language, 1),
-            ONE_OTHER: lambda q: [self._others.usual(other, language) for other in self._others.of(q.id, q.country)],
-            US_USUAL: lambda q: [
-                self._others.usual(other, language)
-                for other in self._others.of(q.id, q.country)
-                if other.country == UNITED_STATES
-            ],
+            ONE_OTHER: lambda q: list(usual(q).values()),
+            US_USUAL: lambda q: [usual(q).get(UNITED_STATES, "")],
             SHUFFLED: lambda q: shuffled[q.id],
             COMMONEST: lambda q: [", ".join(self._others.commonest(q.id, q.country, language, self._limit))],
             ALL_OTHERS: lambda q: self._listed(q, language),
@@ -141,7 +142,9 @@ class FloorMaker:
         for name, trick in tricks.items():
             judged = {q.id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
             kind: Kind = "list" if name in LISTS else "floor"
-            yield Measured(name, kind, {key: _mean(values) for key, values in judged.items() if values})
+            yield Measured(
+                name, kind, {key: Sem(*map(fmean, zip(*sems, strict=True))) for key, sems in judged.items() if sems}
+            )
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
         people = ((q.id, self.people(q, asked_in)) for q in counted)
@@ -154,7 +157,7 @@ class FloorMaker:
         None where no wording is in the language asked in.
         """
         target, asked = Target.of_question(question, asked_in), question.text(asked_in)
-        found = total = 0.0
+        right = total = 0.0
         for index, group in enumerate(question.groups):
             language, texts = next(target.sides(group))
             total += group.votes if texts else 0
@@ -162,15 +165,15 @@ class FloorMaker:
             # Votes for a wording that nobody else wrote.
             lone = min(each, single_author_probability(group.votes, len(texts)))
             for text in texts:
-                found += each - lone
-                own = (index, None if group.votes == 1 else (language, text))
-                found += lone if lone and self._found_elsewhere(self._read(text, target, asked), target, own) else 0.0
-        return min(1.0, found / total) if total else None  # thirds of votes may add up to a hair more
+                right += each - lone
+                owner = (index, None if group.votes == 1 else (language, text))
+                right += lone if lone and self._found_elsewhere(self._read(text, target, asked), target, owner) else 0.0
+        return min(1.0, right / total) if total else None  # thirds of votes may add up to a hair more
 
-    def _found_elsewhere(self, reply: Reply, target: Target, own: tuple[int, tuple[str, str] | None]) -> bool:
+    def _found_elsewhere(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
         """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
         hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
-        return any(hit.group != own[0] or own[1] not in (None, (hit.language, hit.answer)) for hit in hits)
+        return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
     def _listed(self, question: Question, language: str) -> list[str]:
         """Return all others' usual answers as one reply; none where a reply may list that many."""
@@ -186,9 +189,9 @@ class FloorMaker:
 
         order = sorted(questions, key=rank)
         count = min(_SHUFFLES, len(order) - 1)
-        said = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
+        texts = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
         return {
-            q.id: [said[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
+            q.id: [texts[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
         }
 
 
@@ -199,8 +202,8 @@ def few_others(others: Others, question: Question, limit: int) -> bool:
 
 def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
     """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
-    found = {item.id: others.question(item.cluster, item.culture) for item in items}
-    asked = [question for question in found.values() if question is not None]
+    questions = {item.id: others.question(item.cluster, item.culture) for item in items}
+    asked = [question for question in questions.values() if question is not None]
     few = sum(few_others(others, question, limit) for question in asked)
     if not few:
         return []
@@ -217,38 +220,37 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     depend on the prompt, only on the language asked in.
     """
     maker = FloorMaker(others, grader, limit)
-    by_place: dict[str, dict[str, list[Item]]] = {}
-    for item in items:
-        by_place.setdefault(item.variant, {}).setdefault(item.culture, []).append(item)
-    rows: dict[str, list[Floor]] = {variant: [] for variant in by_place}
+    by_variant = grouped(items, lambda item: item.variant)
+    rows: dict[str, list[Floor]] = {variant: [] for variant in by_variant}
     for culture in dict.fromkeys(item.culture for item in items):
         known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
-        for variant, by_culture in by_place.items():
-            own = by_culture.get(culture, [])
-            questions = [q for item in own if (q := others.question(item.cluster, culture)) is not None]
+        for variant, asked in by_variant.items():
+            of_culture = [item for item in asked if item.culture == culture]
+            questions = [q for item in of_culture if (q := others.question(item.cluster, culture)) is not None]
             if questions:
-                asked_in: AskedIn = own[0].fields["asked_in"]
+                asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
                     known[key] = list(maker.measure(questions, asked_in))
-                rows[variant] += chain.from_iterable(_floors(variant, one, own, culture) for one in known[key])
+                for measured in known[key]:
+                    rows[variant] += _floors(variant, measured, of_culture, culture)
         grader.forget()
-    found = []
-    for variant, mine in rows.items():
-        several = len(by_place[variant]) > 1
-        for name, metric in dict.fromkeys((floor.name, floor.metric) for floor in mine):
-            same = [floor for floor in mine if (floor.name, floor.metric) == (name, metric)]
-            if several:
-                places = {floor.note: iter(floor.by_item or ()) for floor in same}
-                asked = (item for item in items if item.variant == variant)
-                each = [next(places.get(item.culture, iter(())), nan) for item in asked]
-                mean = fmean(value for value in each if not isnan(value))
-                found.append(same[0]._replace(value=mean, note="", by_item=each))
-            found += same if several else [same[0]._replace(note="")]
+    floors: list[Floor] = []
+    for variant, asked in by_variant.items():
+        several = len({item.culture for item in asked}) > 1
+        for same in grouped(rows[variant], lambda floor: (floor.name, floor.metric)).values():
+            floors += [_pooled(same, asked), *same] if several else [same[0]._replace(note="")]
     weighs = any(item.fields["counted"] for item in items)
     # Of people's groups there is no more than the figure: a model's replies do not go by them.
-    last = [floor._replace(by_item=None) if floor.name == GROUPED else floor for floor in found]
-    return [floor for floor in last if weighs or floor.metric != SEM_W]
+    floors = [floor._replace(by_item=None) if floor.name == GROUPED else floor for floor in floors]
+    return [floor for floor in floors if weighs or floor.metric != SEM_W]
+
+
+def _pooled(floors: Sequence[Floor], items: Sequence[Item]) -> Floor:
+    """The floor over all cultures of a variant; ``floors``: that of each culture that has one."""
+    by_culture = {floor.note: iter(floor.by_item or ()) for floor in floors}
+    each = [next(by_culture.get(item.culture, iter(())), nan) for item in items]
+    return floors[0]._replace(value=fmean(value for value in each if not isnan(value)), note="", by_item=each)
 
 
 def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: str) -> Iterator[Floor]:
@@ -257,12 +259,6 @@ def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: st
         each = [measured.each.get(item.cluster, Sem(nan, nan))[side] for item in items]
         values = [value for value in each if not isnan(value)]
         if values:
-            beside = paired_with if measured.name == PERSON else ""
+            paired = paired_with if measured.name == PERSON else ""
             mean = fmean(values)
-            yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, beside)
-
-
-def _mean(values: Sequence[Sem]) -> Sem:
-    if not values:
-        return NOTHING
-    return Sem(fmean(value.b for value in values), fmean(value.w for value in values))
+            yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, paired)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from kapwa.languages.identify import Identification, identify
+from kapwa.languages.identify import identify
 from kapwa.languages.phrases import is_non_answer
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.blend.questions import top_votes
@@ -13,7 +13,7 @@ from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.reply_lists import n_words
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
 from kapwa.suites.blend.saq_options import SaqOptions
-from kapwa.suites.items import pair_answers
+from kapwa.suites.items import grouped, pair_answers
 
 _NO_REPLY = Reply("", (), too_many=False, status="empty")
 
@@ -30,15 +30,15 @@ class Graded(NamedTuple):
     item: Item
     sample: int
     response: Response | None
-    text: str | None
-    reply: Reply
-    hit: Hit | None
-    first: bool
-    leave_one_out_share: float
-    local: bool | None
-    reference: float
-    declined: bool
-    found: Identification
+    text: str | None = None
+    reply: Reply = _NO_REPLY
+    hit: Hit | None = None
+    first: bool = False
+    leave_one_out_share: float = 0.0
+    local: bool | None = None
+    reference: float = 0.0
+    declined: bool = False
+    identified: tuple[str | None, float | None] = (None, None)
 
     @property
     def outcome(self) -> Outcome:
@@ -71,24 +71,19 @@ def grade(
     items: Sequence[Item], answers: Collection[Answer], options: SaqOptions, others: Others, grader: Grader
 ) -> list[Graded]:
     """Return every reply graded, in the order of the items; see :func:`kapwa.suites.blend.saq_tables.judge_saq`."""
-    given = list(pair_answers(items, answers))
-    by_culture: dict[str, list[int]] = {}
-    for place, (item, *_) in enumerate(given):
-        by_culture.setdefault(item.culture, []).append(place)
-    found: dict[int, Graded] = {}
-    for places in by_culture.values():
-        found |= {place: _graded(*given[place], options, others, grader) for place in places}
+    replies = list(pair_answers(items, answers))
+    graded: dict[int, Graded] = {}
+    for places in grouped(range(len(replies)), lambda place: replies[place][0].culture).values():
+        graded |= {place: _graded(*replies[place], options, others, grader) for place in places}
         grader.forget()
-    return [found[place] for place in range(len(given))]
+    return [graded[place] for place in range(len(replies))]
 
 
 def _graded(
     item: Item, sample: int, response: Response | None, options: SaqOptions, others: Others, grader: Grader
 ) -> Graded:
     if response is None or response.failed:
-        return Graded(
-            item, sample, response, None, _NO_REPLY, None, False, 0.0, None, 0.0, False, Identification(None, 0.0)
-        )
+        return Graded(item, sample, response)
     # A filtered reply may come without text and without an error: the model said nothing.
     text = response.text or ""
     target, fields = Target.of_item(item), item.fields
@@ -108,7 +103,7 @@ def _graded(
     local = None
     if local_asked(item):
         hits = grader.hits(reply.text, target) if hit is not None else ()
-        local = any(one.language == target.local_language for one in hits)
+        local = any(found_answer.language == target.local_language for found_answer in hits)
     reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
     declined = hit is None and (declines(text) or is_non_answer(reply.text, target.language))
     return Graded(item, sample, response, text, reply, hit, first, left, local, reference, declined, identify(text))

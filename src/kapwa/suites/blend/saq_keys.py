@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from kapwa.stats.intervals import wilson_interval
 from kapwa.suites.blend.questions import USUAL_ANNOTATORS, top_votes
 from kapwa.suites.blend.saq_grading import Graded
+from kapwa.suites.items import grouped
 
 KEY_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("culture", "language", "variant"), pl.String),
@@ -53,18 +54,16 @@ def key_table(graded: Sequence[Graded]) -> pl.DataFrame:
     Columns :data:`KEY_SCHEMA`. Of each question as many people are taken to have answered as usual, or as many as gave
     the commonest answer if these are more; several replies to a question share its key.
     """
-    parts: dict[tuple[str, str, str], list[Graded]] = {}
-    for one in graded:
-        if one.text is not None and one.item.fields["counted"]:
-            parts.setdefault((one.item.culture, one.item.language, one.item.variant), []).append(one)
+    counted = (reply for reply in graded if reply.text is not None and reply.item.fields["counted"])
+    parts = grouped(counted, lambda reply: (reply.item.culture, reply.item.language, reply.item.variant))
     rows = [(*place, *_row(parts[place])) for place in sorted(parts)]
     return pl.DataFrame(rows, schema=KEY_SCHEMA, orient="row")
 
 
 def _row(graded: Sequence[Graded]) -> Iterator[float]:
-    votes = np.array([one.hit.votes if one.hit else 0 for one in graded])
-    people = np.array([max(USUAL_ANNOTATORS, top_votes(one.item.fields["answers"])) for one in graded])
-    items, value = len({one.item.id for one in graded}), float((votes > 0).mean())
+    votes = np.array([reply.hit.votes if reply.hit else 0 for reply in graded])
+    people = np.array([max(USUAL_ANNOTATORS, top_votes(reply.item.fields["answers"])) for reply in graded])
+    items, value = len({reply.item.id for reply in graded}), float((votes > 0).mean())
     error = key_error(votes, people) / np.sqrt(items)
     # What nobody's votes tell apart is as unsure as if every question had but one person.
     size = value * (1 - value) / error**2 if error and 0 < value < 1 else items

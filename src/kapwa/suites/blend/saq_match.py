@@ -103,25 +103,25 @@ class Grader:
         for index, group in enumerate(target.groups):
             for code, answers in target.sides(group):
                 matcher = self.matcher(code)
-                said, hollow = matcher.prepare(text), self._hollow(code, target.language)
+                reply, hollow = matcher.prepare(text), self._hollow(code, target.language)
                 for answer in answers:
-                    rule = matcher.match(said, answer, target.kind, hollow)
+                    rule = matcher.match(reply, answer, target.kind, hollow)
                     if rule is not None:
                         yield Hit(index, answer, code, rule, group.votes)
 
     def leave_one_out_share(self, text: str, target: Target) -> float:
         """Return the share of keys without one person's answer by which ``text`` gives an answer: one key a vote."""
-        found: dict[tuple[int, str], float] = {}
+        lost_of: dict[tuple[int, str], float] = {}
         for hit in self.hits(text, target):
             group = target.groups[hit.group]
             language, texts = next(target.sides(group))
             # Of a group of one vote nothing is left. What others wrote too, and translations, are never lost.
             losable = group.votes == 1 or hit.language == language
             lost = single_author_probability(group.votes, len(texts)) if losable else 0.0
-            found[hit.group, "" if group.votes == 1 else hit.answer] = lost
-            if not lost or len(found) > 1:
+            lost_of[hit.group, "" if group.votes == 1 else hit.answer] = lost
+            if not lost or len(lost_of) > 1:
                 return 1.0
-        return 1 - sum(found.values()) / sum(group.votes for group in target.groups) if found else 0.0
+        return 1 - sum(lost_of.values()) / sum(group.votes for group in target.groups) if lost_of else 0.0
 
     def reference(self, text: str, target: Target) -> float | None:
         """Return the weight the released code gives ``text``: votes of the first matching group over the first group's.
@@ -131,8 +131,8 @@ class Grader:
         for group in target.groups:
             for code, answers in target.sides(group, reference=True):
                 matcher = self.matcher(code)
-                said = matcher.prepare(text)
-                if any(matcher.reference_match(said, answer) for answer in answers):
+                reply = matcher.prepare(text)
+                if any(matcher.reference_match(reply, answer) for answer in answers):
                     return group.votes / target.groups[0].votes
         return None
 
@@ -225,8 +225,8 @@ class Others:
 
     def all_usual(self, question_id: str, country: str, language: str) -> list[str]:
         """Return the distinct commonest answers of all other countries, in the order of the data."""
-        said = filter(None, (self.usual(other, language) for other in self.of(question_id, country)))
-        return list({words(text): text for text in said}.values())
+        texts = filter(None, (self.usual(other, language) for other in self.of(question_id, country)))
+        return list({words(text): text for text in texts}.values())
 
     def first_of_many(self, text: str, target: Target, question_id: str, limit: int, grader: Grader) -> str | None:
         """Return the first answer of a reply that gives more than ``limit`` known answers; None if it does not.
@@ -235,8 +235,8 @@ class Others:
         itself and the usual ones of all others. An answer within another found one (rice, rice cake) is not counted.
         """
         known = list(self._known(target, question_id))
-        found = {_standing(grader, text, answer, code) for code, answer in known} - {""}
-        apart = [one for one in found if not any(one != other and one in other for other in found)]
+        named = {_standing(grader, text, answer, code) for code, answer in known} - {""}
+        apart = [name for name in named if not any(name != other and name in other for other in named)]
         if len(apart) <= limit:
             return None
         tokens = text.split()

@@ -34,16 +34,19 @@ class SaqOptions(SimilarityOptions):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
-        found = SimilarityOptions.as_dict(self)
-        return found if self.metrics else {name: found[name] for name in ("max_new_tokens", "max_answers")}
+        options = SimilarityOptions.as_dict(self)
+        return options if self.metrics else {name: options[name] for name in ("max_new_tokens", "max_answers")}
 
 
-def saq_metrics(*, judged: bool = False) -> Mapping[str, MetricInfo]:
+def saq_metrics(*, judged: bool = False, counted: bool = True) -> Mapping[str, MetricInfo]:
     """Return how every metric of ``blend/saq`` reads, in the order reports show them.
 
-    ``judged``: whether a model judges too.
+    ``judged``: whether a model judges too. ``counted``: whether people's votes were counted; else none that needs them.
     """
-    return {name: info for name, info in _METRICS.items() if judged or name != "sem_b_judge"}
+    left_out = () if judged else ("sem_b_judge",)
+    if not counted:
+        left_out = (*left_out, SEM_B_LOO, *(name for name in _METRICS if name.startswith(SEM_W)))
+    return {name: info for name, info in _METRICS.items() if name not in left_out}
 
 
 _METRICS = metrics_of("blend/saq")

@@ -12,7 +12,7 @@ Only questions that the code's rule keeps are judged; ``_paper`` metrics are ove
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import polars as pl
@@ -26,7 +26,7 @@ from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_jud
 from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
 from kapwa.suites.blend.saq_options import SEM_B, SaqOptions, saq_metrics
-from kapwa.suites.items import SCORE_SCHEMA, item_columns, score_frame, worst_first
+from kapwa.suites.items import ITEM_COLUMNS, SCORE_SCHEMA, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import Compared, similarity_rows
 
 ANSWER_SCHEMA: dict[str, Any] = {
@@ -37,7 +37,6 @@ ANSWER_SCHEMA: dict[str, Any] = {
     **{"weight_reference": pl.Float64, "language_asked": pl.String, "language_answered": pl.String},
     **{"language_confidence": pl.Float64, "truncated": pl.Boolean, "error": pl.String},
 }
-_SHARED = {name: SCORE_SCHEMA[name] for name in SCORE_COLUMNS if name not in ("metric", "value", "outcome")}
 Judgement = tuple[float | None, Outcome]
 
 
@@ -63,12 +62,12 @@ def judge_saq(
     verdicts = judge.verdicts(graded) if judge is not None else None
     scores = score_table(graded, verdicts)
     if options.metrics:
-        compared = [Compared(one.item, one.sample, one.text, _references(one.item)) for one in graded]
+        compared = [Compared(reply.item, reply.sample, reply.text, _references(reply.item)) for reply in graded]
         scores = pl.concat([scores, score_frame(similarity_rows(options, compared))])
-    rows = [_answer_row(one) for one in graded]
+    rows = [_answer_row(reply) for reply in graded]
     tables = {
         "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA, orient="row"),
-        "cases": worst_first(_case(one) for one in graded if one.text is not None),
+        "cases": worst_first(_case(reply) for reply in graded if reply.text is not None),
         "confusion": confusion_table(graded, others, grader),
         "keys": key_table(graded),
     }
@@ -93,20 +92,18 @@ def score_table(graded: Sequence[Graded], verdicts: Sequence[bool | None] | None
     ``verdicts``: a judging model's, for ``sem_b_judge``. Made by columns: hundreds of thousands of rows as dictionaries
     would take most of the time and memory of judging.
     """
-    rows = [(one.item.id, *(getattr(one.item, name) for name in _SHARED_FIELDS), one.sample) for one in graded]
-    shared = pl.DataFrame(rows, schema=_SHARED, orient="row")
-    judged = [dict(_judgements(one)) for one in graded]
-    for one, verdict, found in zip(graded, verdicts or (), judged, strict=False):
-        found["sem_b_judge"] = _verdict(one, verdict)
+    schema = {name: SCORE_SCHEMA[name] for name in (*ITEM_COLUMNS, "sample")}
+    rows = [(*item_columns(one.item).values(), one.sample) for one in graded]
+    shared = pl.DataFrame(rows, schema=schema, orient="row")
+    judged = [_judgements(one) for one in graded]
+    for one, verdict, judgements in zip(graded, verdicts or (), judged, strict=False):
+        judgements["sem_b_judge"] = _verdict(one, verdict)
     return pl.concat([_metric_rows(shared, judged, name) for name in saq_metrics(judged=verdicts is not None)])
-
-
-_SHARED_FIELDS = tuple(name for name in _SHARED if name not in ("item_id", "sample"))
 
 
 def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], metric: str) -> pl.DataFrame:
     """The rows of one metric: of the replies that it measures."""
-    kept = [place for place, found in enumerate(judged) if metric in found]
+    kept = [place for place, judgements in enumerate(judged) if metric in judgements]
     rows = shared[kept].with_columns(
         pl.lit(metric).alias("metric"),
         pl.Series("value", [judged[place][metric][0] for place in kept], dtype=pl.Float64),
@@ -115,35 +112,30 @@ def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], m
     return rows.select(SCORE_COLUMNS)
 
 
-def _judgements(one: Graded) -> Iterator[tuple[str, Judgement]]:
+def _judgements(one: Graded) -> dict[str, Judgement]:
     """Value and outcome of one reply by every metric that measures it; the item's own language alone has two more."""
-    answered = one.text is not None
-    outcome = one.outcome
+    outcome, fields = one.outcome, one.item.fields
     weighed: Outcome = "scored" if outcome in ("right", "wrong") else outcome
-    scored: Outcome = "scored" if answered else "failed"
-    sem_b: Judgement = (float(one.hit is not None) if answered else None, outcome)
-    sem_w: Judgement = (one.weight if answered else None, weighed)
-    weighs = one.item.fields["counted"]  # nobody's votes give no weight
-    yield "sem_b", sem_b
     first: Outcome = "wrong" if outcome == "right" and not one.first else outcome
-    yield "sem_b_first", (float(one.first) if answered else None, first)
-    if weighs:
-        yield "sem_b_loo", (one.leave_one_out_share if answered else None, weighed)
-        yield "sem_w", sem_w
-    if one.item.fields["valid_paper"]:
-        yield "sem_b_paper", sem_b
-        if weighs:
-            yield "sem_w_paper", sem_w
+    judged: dict[str, Judgement] = {
+        "sem_b": (float(one.hit is not None), outcome),
+        "sem_b_first": (float(one.first), first),
+        "sem_b_reference": (float(one.reference > 0), "right" if one.reference > 0 else "wrong"),
+        "too_many": (float(one.reply.too_many), "scored"),
+        "refused": (float(outcome == "refused"), "scored"),
+        "empty": (float(outcome == "empty"), "scored"),
+    }
+    if fields["counted"]:  # nobody's votes give no weight
+        judged["sem_b_loo"] = one.leave_one_out_share, weighed
+        judged["sem_w"] = one.weight, weighed
+        judged["sem_w_reference"] = one.reference, "scored"
     if local_asked(one.item):
         local: Outcome = "wrong" if outcome == "right" and not one.local else outcome
-        yield "sem_b_local", (float(bool(one.local)) if answered else None, local)
-        yield "answered_in_english", (float(one.hit is not None and not one.local) if answered else None, scored)
-    released: Outcome = "right" if one.reference > 0 else "wrong"
-    yield "sem_b_reference", (float(one.reference > 0), released) if answered else (None, "failed")
-    if weighs:
-        yield "sem_w_reference", (one.reference if answered else None, scored)
-    shares = {"too_many": one.reply.too_many, "refused": outcome == "refused", "empty": outcome == "empty"}
-    yield from ((name, (float(holds) if answered else None, scored)) for name, holds in shares.items())
+        judged["sem_b_local"] = float(bool(one.local)), local
+        judged["answered_in_english"] = float(one.hit is not None and not one.local), "scored"
+    if fields["valid_paper"]:
+        judged |= {f"{name}_paper": judged[name] for name in ("sem_b", "sem_w") if name in judged}
+    return dict.fromkeys(judged, (None, "failed")) if one.text is None else judged
 
 
 def _verdict(one: Graded, verdict: bool | None) -> Judgement:
@@ -157,17 +149,17 @@ def _verdict(one: Graded, verdict: bool | None) -> Judgement:
 
 def _answer_row(one: Graded) -> tuple[Any, ...]:
     """One reply: what was said, what of it was judged, and what matched by which rule."""
-    item, response, hit, reply, there = one.item, one.response, one.hit, one.reply, one.text is not None
+    item, response, hit, reply, answered = one.item, one.response, one.hit, one.reply, one.text is not None
     reason = response.finish_reason if response else None
     return (
         *(item.id, item.variant, item.culture, one.sample, one.text, reason),
-        reply.text if there and reply.status == "answered" else None,
-        *((len(reply.answers), reply.too_many, one.declined) if there else (None,) * 3),
+        reply.text if reply.status == "answered" else None,
+        *((len(reply.answers), reply.too_many, one.declined) if answered else (None,) * 3),
         one.outcome,
         *((hit.group, hit.answer, hit.language, hit.rule, hit.votes) if hit else (None,) * 5),
         top_votes(item.fields["answers"]),
-        one.reference if there else None,
-        *(item.language, one.found.language, one.found.confidence if there else None),
+        one.reference if answered else None,
+        *(item.language, *one.identified),
         reason == "length" if reason else None,
         response.error if response else "no answer was given",
     )

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from kapwa.datasets.card import card_findings
 from kapwa.datasets.findings import CheckReport, Finding
@@ -27,24 +26,24 @@ def check(path: Path) -> CheckReport | None:
     after an error wherever it can, so that one check shows as much as possible.
     """
     root = path.parent if path.is_file() and path.stem in ROLES else path
-    found = dict(task_folders(root)) if root.is_dir() else {}
-    if not found:
+    folders = dict(task_folders(root)) if root.is_dir() else {}
+    if not folders:
         return None
     counts: dict[str, int | float | str] = {}
     findings: list[Finding] = []
     # A flat folder serves every task with the same prompts, and is described once.
-    for folder in dict.fromkeys(found.values()):
-        tasks = [task for task, place in found.items() if place == folder]
+    for folder in dict.fromkeys(folders.values()):
+        tasks = [task for task, place in folders.items() if place == folder]
         reading = read_folder(root, root.resolve().name, tasks[0])
         counts |= _counts(reading, " or ".join(tasks))
         findings += [Finding.of(problem, reading.folder) for problem in reading.problems]
         findings += reading.oddities
-        findings += [one for table in reading.by_role.values() for one in table_oddities(table)]
+        findings += [row for table in reading.by_role.values() for row in table_oddities(table)]
         findings += [*_concept_findings(reading), *_identity_findings(reading)]
         # A list of withdrawn rows names them by what they are and their name, for prompts have no ids.
         rows: list[Template | Concept | Identity] = [*reading.templates, *reading.concepts, *reading.identities]
         kinds = {Template: "template", Concept: "concept"}
-        findings += withdrawn_findings((f"{kinds.get(type(one), 'identity')}/{one.name}", *one.origin) for one in rows)
+        findings += withdrawn_findings((f"{kinds.get(type(row), 'identity')}/{row.name}", *row.origin) for row in rows)
         if not reading.cards:
             text = "no card.yaml: licence, authors, consent and limits are not stated"
             findings.append(Finding("note", str(reading.path), text))
@@ -58,26 +57,20 @@ def check(path: Path) -> CheckReport | None:
 
 def _concept_findings(reading: Prompts) -> Iterator[Finding]:
     """Concepts that are nearly one another, stand in two topics, or look misspelt."""
-    if "concepts" not in reading.by_role:
-        return
-    path = str(reading.by_role["concepts"].path)
     by_name: dict[str, Concept] = {}
     english = any(template.is_english for template in reading.templates)
     for concept in reading.concepts:
         first = by_name.setdefault(_folded(concept.name), concept)
         if first.name != concept.name:
-            message = (
-                f"{concept.name!r} is nearly {first.name!r} of row {first.origin.row}: perhaps they are one concept"
-            )
-            yield Finding("warning", path, message, concept.origin.row, "concept")
+            message = f"{concept.name!r} is nearly {first.name!r} of row {first.origin.row}"
+            yield concept.origin.finding("warning", f"{message}: perhaps they are one concept", "concept")
         elif first is not concept:
             message = f"{concept.name!r} is also a concept of {first.topic!r} (row {first.origin.row})"
-            yield Finding("note", path, message, concept.origin.row, "concept")
+            yield concept.origin.finding("note", message, "concept")
         for slip in slips(concept.written_in("en")) if english else ():
             message = f"no English word list has {slip.word!r}; did you mean {slip.known!r}?"
             # A word with a capital may be a name that no list holds.
-            severity: Literal["note", "warning"] = "note" if slip.word != slip.word.lower() else "warning"
-            yield Finding(severity, path, message, concept.origin.row, "concept")
+            yield concept.origin.finding("warning" if slip.word == slip.word.lower() else "note", message, "concept")
 
 
 def _folded(name: str) -> str:
@@ -88,30 +81,28 @@ def _folded(name: str) -> str:
 
 def _identity_findings(reading: Prompts) -> Iterator[Finding]:
     """Identities that name no place or several, and those whose article is not a matter of the first letter."""
-    if "identities" not in reading.by_role:
-        return
-    path, attribute = str(reading.by_role["identities"].path), reading.attribute
+    attribute = reading.attribute
     articles = any(template.has_article for template in reading.templates)
-    for one in reading.identities:
-        for severity, message in _place_oddities(one, attribute):
-            yield Finding(severity, path, message, one.origin.row, attribute)
-        written = one.written_in("en")
-        right = one.article or article(written)
+    for identity in reading.identities:
+        message = _place_oddity(identity.country or identity.name) if attribute in names.PLACE_ATTRIBUTES else ""
+        if message:
+            yield identity.origin.finding("warning", message, attribute)
+        written = identity.written_in("en")
+        right = identity.article or article(written)
         if articles and right != article_reference(written):
             message = f"{right} {written}: by its first letter alone it would be {article_reference(written)!r}"
-            yield Finding("note", path, message, one.origin.row, attribute)
+            yield identity.origin.finding("note", message, attribute)
 
 
-def _place_oddities(one: Identity, attribute: str) -> Iterator[tuple[Literal["warning", "note"], str]]:
-    if attribute not in names.PLACE_ATTRIBUTES:
-        return
-    place = names.resolve(one.country or one.name)
+def _place_oddity(name: str) -> str:
+    """What is odd about the name of a place; "" where it means one."""
+    place = names.resolve(name)
     if place is None:
-        suggestion = names.suggestion(one.country or one.name)
-        message = f"no country is known for {one.country or one.name!r}: no table of values can be used with it"
-        yield "warning", f"{message}. {suggestion}".strip()
-    elif isinstance(place, names.Ambiguous):
-        yield "warning", f"{place}: no table of values can be used with it, unless a column 'country' says which"
+        message = f"no country is known for {name!r}: no table of values can be used with it"
+        return f"{message}. {names.suggestion(name)}".strip()
+    if isinstance(place, names.Ambiguous):
+        return f"{place}: no table of values can be used with it, unless a column 'country' says which"
+    return ""
 
 
 def _counts(reading: Prompts, tasks: str) -> dict[str, int | float | str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet, existing, locate, odd_names, table_files
 from kapwa.datasets.rows import Defaults, Origin
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, peek_header, read_records, shipped_card
@@ -64,9 +63,9 @@ def load(data: str | Path | None, task: str) -> Prompts:
 
 def task_folders(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield each task that ``path`` holds data of, with the folder of its concepts; a flat folder serves every task."""
-    own = {task: path / name for task, name in FOLDERS.items() if _has_prompts(path / name)}
-    if own:
-        yield from own.items()
+    by_task = {task: path / name for task, name in FOLDERS.items() if _has_prompts(path / name)}
+    if by_task:
+        yield from by_task.items()
     elif _has_prompts(path):
         named = [task for task, name in FOLDERS.items() if path.resolve().name == name]
         yield from ((task, path) for task in named or TASKS)
@@ -87,22 +86,22 @@ def read_folder(path: Path, name: str, task: str) -> Prompts:
     if task not in folders:
         known = f"It holds {' and '.join(folders)}." if folders else _FORM
         raise UsageError(f"{path} holds no prompts of {task}.", hint=known)
-    found = Prompts(name, path, folder=folders[task])
+    prompts = Prompts(name, path, folder=folders[task])
     # Identities and card may lie beside the concepts, or above the tasks' folders that share them.
-    shared = found.folder.resolve().parent if found.folder.resolve().name in FOLDERS.values() else found.folder
-    place = next((one for one in (found.folder, shared) if (one / CARD_NAME).is_file()), found.folder)
-    defaults = found.read_card(place, CARD_NAME) or _NO_CARD
+    shared = prompts.folder.resolve().parent if prompts.folder.resolve().name in FOLDERS.values() else prompts.folder
+    place = next((folder for folder in (prompts.folder, shared) if (folder / CARD_NAME).is_file()), prompts.folder)
+    defaults = prompts.read_card(place, CARD_NAME) or _NO_CARD
     for role in ROLES:
-        places = (found.folder, shared) if role == "identities" else (found.folder,)
-        file = next((file for one in places for file in table_files(one, role, _SUFFIXES)), None)
+        places = (prompts.folder, shared) if role == "identities" else (prompts.folder,)
+        file = next((file for folder in places for file in table_files(folder, role, _SUFFIXES)), None)
         if file is None:
-            hint = odd_names(found.folder, [role], _SUFFIXES) or _FORM
-            found.problems.append(DataError(f"holds no {role}.", path=found.folder, hint=hint))
+            hint = odd_names(prompts.folder, [role], _SUFFIXES) or _FORM
+            prompts.problems.append(DataError(f"holds no {role}.", path=prompts.folder, hint=hint))
         else:
-            _read_table(found, role, file, defaults)
-    if not found.cards and any(_is_release(role, table.path) for role, table in found.by_role.items()):
-        found.cards.append(shipped_card(RELEASE_CARD).model_dump())
-    return found
+            _read_table(prompts, role, file, defaults)
+    if not prompts.cards and any(_is_release(role, table.path) for role, table in prompts.by_role.items()):
+        prompts.cards.append(shipped_card(RELEASE_CARD).model_dump())
+    return prompts
 
 
 def _is_release(role: str, file: Path) -> bool:
@@ -113,49 +112,47 @@ def _table(role: str, file: Path) -> Table:
     return read_released(role, file) if _is_release(role, file) else read_records(file)
 
 
-def _read_table(found: Prompts, role: str, file: Path, defaults: Defaults) -> None:
-    table = found.by_role[role] = _table(role, file)
-    found.problems += table.problems
-    found.note_file(file, f"{role}{file.suffix}")
+def _read_table(prompts: Prompts, role: str, file: Path, defaults: Defaults) -> None:
+    table = prompts.by_role[role] = _table(role, file)
+    prompts.problems += table.problems
+    prompts.note_file(file, f"{role}{file.suffix}")
     if not table.header:
         return
     if role == "templates":
-        alone = {"name": DEFAULT_TEMPLATE} if len(table.records) == 1 else {}
-        found.templates = found.read(table, Template, {**defaults, **alone}, what="a table of templates")
+        unnamed = {"name": DEFAULT_TEMPLATE} if len(table.records) == 1 else {}
+        prompts.templates = prompts.read(table, Template, {**defaults, **unnamed}, what="a table of templates")
     elif role == "concepts":
-        concepts = found.read(table, Concept, what="a table of concepts")
-        found.concepts = _merged(found, concepts, "concept")
+        concepts = prompts.read(table, Concept, what="a table of concepts")
+        prompts.concepts = _merged(prompts, concepts, "concept")
     else:
-        found.attribute, identities = _identities(found, table)
-        found.identities = _merged(found, identities, found.attribute)
+        prompts.attribute, identities = _identities(prompts, table)
+        prompts.identities = _merged(prompts, identities, prompts.attribute)
 
 
-def _identities(found: DataSet, table: Table) -> tuple[str, list[Identity]]:
+def _identities(data: DataSet, table: Table) -> tuple[str, list[Identity]]:
     try:
         column = attribute_of(table)
     except DataError as error:
-        found.problems.append(error)
+        data.problems.append(error)
         return NATIONALITY, []
-    rows: list[Identity] = list(found.read(table, identity_model(column), what="a table of identities"))
+    rows: list[Identity] = list(data.read(table, identity_model(column), what="a table of identities"))
     return NATIONALITY if column == "identity" else column, rows
 
 
 NamedT = TypeVar("NamedT", Concept, Identity)
 
 
-def _merged(found: DataSet, rows: Sequence[NamedT], column: str) -> list[NamedT]:
+def _merged(data: DataSet, rows: Sequence[NamedT], column: str) -> list[NamedT]:
     """Return rows of which those listed twice count once; two that are written otherwise are a problem."""
     first: dict[tuple[str, str], NamedT] = {}
     for row in rows:
         before = first.setdefault((row.topic if isinstance(row, Concept) else "", row.name), row)
-        path, number = row.origin
-        said = f"{row.name!r} is already row {before.origin.row}"
+        repeated = f"{row.name!r} is already row {before.origin.row}"
         if before.texts != row.texts:
-            hint = "Keep one of the two rows."
-            message = f"{said}, written otherwise in prompts."
-            found.problems.append(DataError(message, path=path, row=number, column=column, hint=hint))
+            message = f"{repeated}, written otherwise in prompts."
+            data.problems.append(row.origin.problem(message, column, "Keep one of the two rows."))
         elif before is not row:
-            found.oddities.append(Finding("warning", str(path), f"{said}: the two are merged", number, column))
+            data.oddities.append(row.origin.finding("warning", f"{repeated}: the two are merged", column))
     return list(first.values())
 
 
@@ -173,10 +170,10 @@ def file_of(wanted: Sequence[str]) -> Path | None:
 
 def lines_of(file: Path) -> list[str]:
     """Return the names that a file lists, one a line, each once."""
-    found = list(dict.fromkeys(line.strip() for line in read_text(file).splitlines() if line.strip()))
-    if not found:
+    names = list(dict.fromkeys(line.strip() for line in read_text(file).splitlines() if line.strip()))
+    if not names:
         raise DataError("is empty.", path=file)
-    return found
+    return names
 
 
 def read_identities(file: Path, attribute: str) -> tuple[str, list[Identity]]:
@@ -186,10 +183,10 @@ def read_identities(file: Path, attribute: str) -> tuple[str, list[Identity]]:
     """
     if file.suffix.lower() in (".txt", ".list", ""):
         named = [{"name": name, "origin": Origin(file, row)} for row, name in enumerate(lines_of(file), start=1)]
-        return attribute, [Identity.model_validate(one) for one in named]
+        return attribute, [Identity.model_validate(cells) for cells in named]
     table = _table("identities", file)
-    found = DataSet(file.name, file, problems=list(table.problems))
-    attribute, rows = _identities(found, table) if table.header else (attribute, [])
-    if found.problems:
-        raise found.problems[0]
-    return attribute, _merged(found, rows, attribute)
+    listed = DataSet(file.name, file, problems=list(table.problems))
+    attribute, rows = _identities(listed, table) if table.header else (attribute, [])
+    if listed.problems:
+        raise listed.problems[0]
+    return attribute, _merged(listed, rows, attribute)

@@ -46,10 +46,10 @@ def article(name: str) -> str:
     a vowel, or of up to three letters, are spelt out; longer ones are read as a word ("a NATO"). What no rule of
     spelling can know (Ndebele, herbalist) is left to the data's own column ``article``.
     """
-    found = _WORD.search(name)
-    if found is None:
+    match = _WORD.search(name)
+    if match is None:
         return "a"
-    word = found[0]
+    word = match[0]
     digits = re.match(r"\d+", word)
     if digits:
         # eight, eighty, eight hundred; eleven, eighteen, eleven thousand, the 1800s
@@ -131,8 +131,8 @@ def _nearest_word(word: str, *, name: bool) -> str | None:
     from rapidfuzz.distance import DamerauLevenshtein
 
     most = 2 if len(word) >= _TWO_SLIPS and not name else 1
-    found = process.extractOne(word, _known_words(), scorer=DamerauLevenshtein.distance, score_cutoff=most)
-    return found[0] if found else None
+    near = process.extractOne(word, _known_words(), scorer=DamerauLevenshtein.distance, score_cutoff=most)
+    return near[0] if near else None
 
 
 ENGLISH, MANY_LANGUAGES = "en", "mul"
@@ -235,8 +235,8 @@ class Named(Row):
     @property
     def texts(self) -> dict[str, str]:
         """How prompts write it, by language ("": in any)."""
-        found = {"": self.text, **{name.removeprefix("text_"): text for name, text in (self.model_extra or {}).items()}}
-        return {language: text for language, text in found.items() if text}
+        every = {"": self.text, **{name.removeprefix("text_"): text for name, text in (self.model_extra or {}).items()}}
+        return {language: text for language, text in every.items() if text}
 
     def written_in(self, language: str) -> str:
         """Return how it is written in a prompt of ``language``: its own text there, else its name."""
@@ -276,15 +276,15 @@ def identity_model(attribute: str) -> type[Identity]:
 def attribute_of(table: Table) -> str:
     """Return the name of the one column of a table of identities that is not of the form; raise DataError without."""
     fixed = {name for name in Identity.model_fields if name not in ("name", "origin")}
-    own = [name for name in table.header if name not in fixed and not name.startswith("text_")]
-    if len(own) == 1 and ATTRIBUTE.fullmatch(own[0]):
-        return own[0]
+    named = [name for name in table.header if name not in fixed and not name.startswith("text_")]
+    if len(named) == 1 and ATTRIBUTE.fullmatch(named[0]):
+        return named[0]
     hint = "Name one column after the attribute that changes (nationality, religion, city, persona, …)"
     hint += f"; beside it there may be {', '.join(sorted(fixed))} and text_<language>."
-    if len(own) == 1:
-        message = f"begins with {own[0]!r}, which is not a header: a column's name is in small letters."
-    elif own:
-        message = f"has {len(own)} columns that could hold the identities ({', '.join(own[:4])})."
+    if len(named) == 1:
+        message = f"begins with {named[0]!r}, which is not a header: a column's name is in small letters."
+    elif named:
+        message = f"has {len(named)} columns that could hold the identities ({', '.join(named[:4])})."
     else:
         message = "has no column of identities."
     raise DataError(message, path=table.path, row=1, hint=hint)
@@ -313,8 +313,8 @@ def read_released(role: str, path: Path) -> Table:
     for row, line in enumerate(read_text(path).split("\n"), start=1):
         cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
         if len(cells) == wanted:
-            found: Mapping[str, str] = dict(zip(header, (cells[0], cells[-1])[-len(header) :], strict=True))
-            records.append(Record(row, found))
+            texts: Mapping[str, str] = dict(zip(header, (cells[0], cells[-1])[-len(header) :], strict=True))
+            records.append(Record(row, texts))
         elif cells != [""]:
             hint = "Parts are separated by tabs; a file with a header is read too (see docs/reference/eecc-form.md)."
             problems.append(DataError(f"has {len(cells)} parts, not {wanted}.", path=path, row=row, hint=hint))

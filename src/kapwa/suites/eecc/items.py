@@ -29,10 +29,10 @@ def choose_concepts(prompts: Prompts, wanted: Sequence[str] | None) -> None:
         raise UsageError("No concept is named.", hint="Name some, or leave the option out for all.")
     known = [{one.name.casefold(), f"{one.topic}/{one.name}".casefold()} for one in prompts.concepts]
     for folded, name in names.items():
-        if not any(folded in own for own in known):
+        if not any(folded in names_of for names_of in known):
             hint = nearest(name, {concept.name for concept in prompts.concepts})
             raise UsageError(f"The data holds no concept {name!r}.", hint=hint)
-    prompts.concepts = [one for one, own in zip(prompts.concepts, known, strict=True) if own & set(names)]
+    prompts.concepts = [one for one, names_of in zip(prompts.concepts, known, strict=True) if names_of & set(names)]
 
 
 def choose_identities(prompts: Prompts, wanted: Sequence[str] | None) -> None:
@@ -48,19 +48,19 @@ def choose_identities(prompts: Prompts, wanted: Sequence[str] | None) -> None:
     file = file_of(wanted)
     if file is not None:
         attribute, listed = read_identities(file, prompts.attribute)
-        known = {one.name: one for one in prompts.identities} if attribute == prompts.attribute else {}
+        known = {who.name: who for who in prompts.identities} if attribute == prompts.attribute else {}
         # What the file leaves unsaid (a country, a spelling), the data may say.
-        prompts.identities = [known.get(one.name, one) if not (one.country or one.texts) else one for one in listed]
+        prompts.identities = [known.get(who.name, who) if not (who.country or who.texts) else who for who in listed]
         prompts.attribute = attribute
         prompts.note_file(file, f"identities of {file.name}")
         return
-    names = [one.name for one in prompts.identities]
+    names = [who.name for who in prompts.identities]
     chosen = {name.casefold(): name for name in wanted}
     for folded, name in chosen.items():
         if folded not in {known.casefold() for known in names}:
             hint = f"{nearest(name, names)} Others: name a file that lists them."
             raise UsageError(f"The data holds no {prompts.attribute} {name!r}.", hint=hint)
-    prompts.identities = [one for one in prompts.identities if one.name.casefold() in chosen]
+    prompts.identities = [who for who in prompts.identities if who.name.casefold() in chosen]
 
 
 def variants_of(prompts: Prompts) -> tuple[str, ...]:
@@ -77,9 +77,9 @@ def build_items(prompts: Prompts, selection: Selection) -> list[Item]:
     known = variants_of(prompts)
     wanted = selection.variants or known[:1]
     # The country an identity means: as the data says, else by its name where that means only one.
-    meant = [place_names.resolve(one.name, attribute=prompts.attribute) for one in prompts.identities]
+    meant = [place_names.resolve(who.name, attribute=prompts.attribute) for who in prompts.identities]
     named = (place.country if isinstance(place, place_names.Place) else "" for place in meant)
-    countries = [one.country or name for one, name in zip(prompts.identities, named, strict=True)]
+    countries = [who.country or name for who, name in zip(prompts.identities, named, strict=True)]
     items = [
         _item(prompts, template, concept, identity, country, variant)
         for template in prompts.templates

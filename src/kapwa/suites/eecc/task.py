@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,9 @@ from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
-from kapwa.records import SCORE_COLUMNS, Answer, Capability, Floor, Item, Request, Response
+from kapwa.records import SCORE_COLUMNS, Answer, Item, Response
 from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, MetricInfo, Selection, metrics_of
+from kapwa.suites.base import Judged, Selection, metrics_of
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.eecc.variants import VARIANTS
@@ -53,11 +53,6 @@ class EeccOptions:
             check_whole(name, getattr(self, name), least)
         check_draws(self.samples, self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of all options."""
-        return tuple(field.name for field in fields(cls))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what settles the answers, as plain values; which prompts are asked, the requests themselves say."""
@@ -141,65 +136,24 @@ def _names(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?:['’]?s)?(?!\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class EeccTask(SteppedTask):
-    """Texts for readers who differ in one attribute only (EECC section 4.1).
-
-    What this task measures of a text is simple and of each text alone; how texts differ between identities is what
-    ``kapwa analyze eecc`` works out from the run.
-    """
-
-    name: str
-    settings: EeccOptions
-    attribute: str
-    suite: ClassVar[str] = "eecc"
-    headline: ClassVar[tuple[str, ...]] = HEADLINE
-    groups: ClassVar[tuple[str, ...]] = ()
-    metrics: ClassVar[Mapping[str, MetricInfo]] = METRICS
-    kinds: ClassVar[frozenset[Capability]] = frozenset({"generate"})
-    # Samples are always drawn, and of this many the judging knows; wordings are templates of the data.
-    takes: ClassVar[tuple[str, ...]] = ("frame",)
-
-    @property
-    def plain_options(self) -> Mapping[str, Any]:
-        """The attribute that changes, how many concepts and identities, samples, temperature, length and seed."""
-        return {
-            "attribute": self.attribute,
-            "concepts": len({(item.category, item.topic) for item in self.selected}),
-            "identities": len({item.culture for item in self.selected}),
-            **self.settings.as_dict(),
-        }
-
-    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield one request for each item, of which samples are drawn."""
-        return greedy_requests(items, self.settings.max_new_tokens)
-
-    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Describe the texts; see :func:`kapwa.suites.eecc.task.judge`."""
-        return judge(items, answers, self.settings.samples)
-
-    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:  # noqa: ARG002 - the contract's signature
-        """Return nothing: no text is right or wrong here. The analysis has floors of its own."""
-        return []
-
-    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
-        """Return one row per item: whose it is, what it is about, and its prompt."""
-        texts = ("prompt", "attribute", "country", "template")
-        rows = [item_columns(item) | {name: item.fields[name] for name in texts} for item in items]
-        return pl.DataFrame(rows, schema=dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String))
+def eecc_item_table(items: Sequence[Item]) -> pl.DataFrame:
+    """Return one row per item: whose it is, what it is about, and its prompt."""
+    texts = ("prompt", "attribute", "country", "template")
+    rows = [item_columns(item) | {name: item.fields[name] for name in texts} for item in items]
+    return pl.DataFrame(rows, schema=dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String))
 
 
-def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> EeccTask:
+def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
-    given = dict(options)
-    if "nationalities" in given:  # what most users call identities
-        if "identities" in given:
+    named_options = dict(options)
+    if "nationalities" in named_options:  # what most users call identities
+        if "identities" in named_options:
             raise UsageError("Name either nationalities or identities: they are one list.")
-        given["identities"] = given.pop("nationalities")
-    for option in {"concepts", "identities"} & set(given):
-        parts = given[option].split(",") if isinstance(given[option], str) else given[option]
-        given[option] = tuple(part.strip() for part in parts if part.strip())
-    settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **given})
+        named_options["identities"] = named_options.pop("nationalities")
+    for option in {"concepts", "identities"} & set(named_options):
+        parts = named_options[option].split(",") if isinstance(named_options[option], str) else named_options[option]
+        named_options[option] = tuple(part.strip() for part in parts if part.strip())
+    settings = EeccOptions(**{"max_new_tokens": NEW_TOKENS[name], **named_options})
     prompts = load(data, name)
     raise_first(prompts.problems)
     choose_concepts(prompts, settings.concepts)
@@ -207,25 +161,48 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
     # "all" names the variants of the released data; of other data, it means all of theirs.
     wanted = variants_of(prompts) if selection.variants == VARIANTS else selection.variants
     chosen = build_items(prompts, dataclasses.replace(selection, variants=wanted))
-    return _task(prompts.source(), selection, chosen, name, settings, prompts.attribute)
+    return _task(name, prompts.source(), selection, chosen, settings, prompts.attribute)
 
 
 def _task(
-    source: DataSource, selection: Selection, chosen: Sequence[Item], name: str, settings: EeccOptions, attribute: str
-) -> EeccTask:
-    samples = Samples(settings.samples, settings.temperature, settings.seed)
-    return EeccTask(source, selection, tuple(chosen), name, settings, attribute, steps=(samples,))
+    name: str, data: DataSource, selection: Selection, items: Sequence[Item], settings: EeccOptions, attribute: str
+) -> SteppedTask:
+    """Return a task over items that differ in one attribute only (EECC section 4.1).
+
+    What it measures of a text is simple and of each text alone; how texts differ between identities is what
+    ``kapwa analyze eecc`` works out from the run.
+    """
+    task = SteppedTask(
+        name=name,
+        data=data,
+        selection=selection,
+        selected=items,
+        needs=frozenset({"generate"}),
+        headline=HEADLINE,
+        metrics=METRICS,
+        options={
+            "attribute": attribute,
+            "concepts": len({(item.category, item.topic) for item in items}),
+            "identities": len({item.culture for item in items}),
+            **settings.as_dict(),
+        },
+        requests=partial(greedy_requests, max_new_tokens=settings.max_new_tokens),
+        score=partial(judge, samples=settings.samples),
+        floors=lambda _items: [],  # no text is right or wrong here; the analysis has floors of its own
+        item_table=eecc_item_table,
+        takes=("frame",),  # samples are always drawn, and of this many the judging knows; the data hold the wordings
+    )
+    return Samples(settings.samples, settings.temperature, settings.seed).around(task)
 
 
-def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> EeccTask:
+def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> SteppedTask:
     """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
     options = manifest["options"]
-    counted = ("concepts", "identities")  # counts in a manifest, names in the options
-    settings = EeccOptions(**{n: options[n] for n in EeccOptions.names() if n in options and n not in counted})
+    settings = EeccOptions(**{name: options[name] for name in EeccOptions().as_dict() if name in options})
     named = ("culture", "language", "category", "topic", "variant", "cluster")
-    selected = tuple(
+    selected = [
         Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})
         for row in items.iter_rows(named=True)
-    )
+    ]
     source = DataSource(manifest["data"]["name"], None, manifest["data"]["digest"])
-    return _task(source, Selection(), selected, manifest["task"], settings, options["attribute"])
+    return _task(manifest["task"], source, Selection(), selected, settings, options["attribute"])

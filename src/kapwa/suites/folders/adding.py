@@ -49,12 +49,12 @@ def next_commands(folder: str | Path) -> tuple[str, str]:
 
     A suite is called after its folder unless ``--name`` says otherwise; see :func:`kapwa.user_suites.check_name`.
     """
-    own = Path(folder).resolve().name.lower()
-    name = fitting_name(own)
+    folder_name = Path(folder).resolve().name.lower()
+    name = fitting_name(folder_name)
     if name in registry.installed("suites"):
         name = f"my-{name}"
     place = shlex.quote(str(folder))
-    return f"kapwa data check {place}", f"kapwa suite add {place}" + ("" if name == own else f" --name {name}")
+    return f"kapwa data check {place}", f"kapwa suite add {place}" + ("" if name == folder_name else f" --name {name}")
 
 
 class Checked(NamedTuple):
@@ -80,17 +80,17 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
     if not place.is_dir():
         message = "is a file, but a folder is needed." if place.exists() else "no such folder."
         raise DataError(message, path=place, hint="Start one with: kapwa suite new kalahi|blend|eecc FOLDER")
-    found = Path(mapping) if mapping is not None else find_mapping(place)
-    tasks = tasks_in(place, found)
+    mapping_path = Path(mapping) if mapping is not None else find_mapping(place)
+    tasks = tasks_in(place, mapping_path)
     if not tasks:
         raise no_form(place)
     if len(tasks) > 1:
         hint = "Give each form a folder of its own."
         raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
-    form, own = next(iter(tasks.items()))
-    report = _mapped_report(form, own[0], place, found) if found else _report(form, place)
-    examples = [] if found else list(_examples(place))
-    return Checked(form, own, dataclasses.replace(report, findings=[*report.findings, *examples]))
+    form, of_form = next(iter(tasks.items()))
+    report = _mapped_report(form, of_form[0], place, mapping_path) if mapping_path else _report(form, place)
+    examples = [] if mapping_path else list(_examples(place))
+    return Checked(form, of_form, dataclasses.replace(report, findings=[*report.findings, *examples]))
 
 
 _FORMS_HINT = (
@@ -117,12 +117,12 @@ def _mapped_report(form: str, task: str, folder: Path, mapping: Path) -> CheckRe
     from kapwa.suites.folders.layout import laid_out
 
     with laid_out(folder, mapping) as place:
-        found = place.found
+        converted = place.found
         report = CheckReport(form, str(folder), {}, [])
-        if found.tables:
+        if converted.tables:
             report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
-    findings = [*(Finding.of(one, folder) for one in found.problems), *found.oddities, *report.findings]
-    return CheckReport(form, str(folder), {"rows": found.rows, **report.counts}, findings)
+    findings = [*(Finding.of(problem, folder) for problem in converted.problems), *converted.oddities, *report.findings]
+    return CheckReport(form, str(folder), {"rows": converted.rows, **report.counts}, findings)
 
 
 def _examples(folder: Path) -> Iterator[Finding]:
@@ -175,12 +175,12 @@ def add_suite(
     if chosen in registry.installed("suites"):
         value = registry.installed("suites")[chosen].value
         raise UsageError(f"{chosen!r} is the name of an installed suite ({value}).", hint="Choose another with --name.")
-    own = Path(mapping).resolve() if mapping is not None else None
+    mapping_path = Path(mapping).resolve() if mapping is not None else None
     # A mapping elsewhere may bring its own card.
-    cards = [folder / CARD_NAME for folder in (*([own.parent] if own else []), place)]
+    cards = [folder / CARD_NAME for folder in (*([mapping_path.parent] if mapping_path else []), place)]
     path = next((card for card in cards if card.is_file()), None)
     card = read_model(path, Card)[0] if path else None
-    entry = Registered(chosen, checked.form, place, checked.tasks, card.title if card else "", own)
+    entry = Registered(chosen, checked.form, place, checked.tasks, card.title if card else "", mapping_path)
     register(entry, replace=replace)
     return entry
 

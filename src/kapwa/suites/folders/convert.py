@@ -63,9 +63,8 @@ class MappedRow:
 
     def problem(self, name: str, message: str, hint: str | None = None) -> None:
         """Note what is wrong with a field, by the cell that it comes from."""
-        path, row = self.fields[name].origin if name in self.fields else self.origin
-        column = self.fields[name].column if name in self.fields else name
-        self.problems.append(DataError(message, path=path, row=row, column=column, hint=hint))
+        _, origin, column = self.fields.get(name, Field("", self.origin, name))
+        self.problems.append(origin.problem(message, column, hint))
 
     def has(self, name: str) -> bool:
         """Whether the mapping says where the field comes from."""
@@ -81,20 +80,20 @@ class MappedRow:
         if isinstance(cell, tuple):
             self.problem(name, "is a list, but one text is needed.")
             return default
-        found, words = cell.strip(), self.mapping.values.get(name)
-        if words is None or not found:
-            return found or default
+        text, words = cell.strip(), self.mapping.values.get(name)
+        if words is None or not text:
+            return text or default
         others = words.get(OTHERS)
-        if found not in words and others is None:
-            self.problem(name, f"{found!r} is not among the values of {name!r} in the mapping.", nearest(found, words))
-        return words.get(found, found if others in (None, OTHERS) else str(others))
+        if text not in words and others is None:
+            self.problem(name, f"{text!r} is not among the values of {name!r} in the mapping.", nearest(text, words))
+        return words.get(text, text if others in (None, OTHERS) else str(others))
 
     def needed(self, name: str) -> str:
         """Return a field's text, and note when it is empty."""
-        found = self.text(name)
-        if not found and self.has(name) and not self.problems:
+        text = self.text(name)
+        if not text and self.has(name) and not self.problems:
             self.problem(name, "is empty.", "Every row needs one.")
-        return found
+        return text
 
     def items(self, name: str) -> list[str]:
         """Return the texts of a list's cell, parted as the mapping says, without the empty ones."""
@@ -128,10 +127,10 @@ class MappedRow:
                 what = "may be of more than one" if locale_of(text, language) in self.locales else "is no"
                 self.problem("locale", f"{text!r} {what} language and country that Kapwa knows.", hint)
             whose_data = {"culture": culture, "language": language, **whose_data}
-            own = canonical(whose_data["language"])
-            known, first = self.languages.setdefault(whose_data["culture"], (own, self.origin))
-            if culture and known != own:
-                message = f"{culture!r} is the culture of the languages {known!r} (row {first.row}) and {own!r}."
+            spoken = canonical(whose_data["language"])
+            known, first = self.languages.setdefault(whose_data["culture"], (spoken, self.origin))
+            if culture and known != spoken:
+                message = f"{culture!r} is the culture of the languages {known!r} (row {first.row}) and {spoken!r}."
                 self.problem("locale", message, "Give each a name of its own under 'values: culture:'.")
         return {name: value for name, value in whose_data.items() if value}
 
@@ -173,8 +172,8 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     if english and len(english) != len(answers):
         hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
         row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
-    given = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
-    cells = {name: row.text(name) for name in given if row.has(name)} | row.culture_and_language() | texts
+    names = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
+    cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
@@ -205,13 +204,13 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
     letter = _letter(row, options) if not row.problems else ""
-    own = row.needed("id") if row.has("id") else _numbered(row)
+    row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
     # A country has one question of an id; tables often number their questions anew for each.
-    name = own if own.startswith(f"{country}/") else f"{country}/{own}"
+    name = row_id if row_id.startswith(f"{country}/") else f"{country}/{row_id}"
     cells = {
-        **{"id": name, "country": country, "question_id": row.text("question_id", own)},
+        **{"id": name, "country": country, "question_id": row.text("question_id", row_id)},
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
         **dict(zip(LETTERS, options, strict=True)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
@@ -224,11 +223,11 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
 def _options(row: MappedRow) -> list[str]:
     if not row.has("options"):
         return [row.needed(name) for name in LETTERS]
-    found = row.items("options")
-    if len(found) != len(LETTERS) and not row.problems:
+    options = row.items("options")
+    if len(options) != len(LETTERS) and not row.problems:
         hint = "The mapping's separators say what parts them (options: …)."
-        row.problem("options", f"has {len(found)} options, not {len(LETTERS)}.", hint)
-    return found
+        row.problem("options", f"has {len(options)} options, not {len(LETTERS)}.", hint)
+    return options
 
 
 def _letter(row: MappedRow, options: list[str]) -> str:
@@ -237,16 +236,13 @@ def _letter(row: MappedRow, options: list[str]) -> str:
     if not written:
         return ""
     if how == "text":
-        # Options are often lettered in their texts ("A. tea"); the answer may be the text alone.
-        matching = [i for i, option in enumerate(options) if option == written]
-        known: tuple[str, ...] = tuple(options)
+        known = list(options)
     elif how == "letter":
-        bare = written.strip("().").upper()
-        matching, known = [i for i, letter in enumerate(_LETTERS) if letter == bare], tuple(_LETTERS)
+        known = list(_LETTERS)
     else:
-        first = int(how[-1])
-        known = tuple(str(i + first) for i in range(len(_LETTERS)))
-        matching = [i for i, number in enumerate(known) if number == written]
+        known = [str(i + int(how[-1])) for i in range(len(_LETTERS))]
+    sought = written.strip("().").upper() if how == "letter" else written
+    matching = [i for i, answer in enumerate(known) if answer == sought]
     if len(matching) != 1:
         hint = f"{nearest(written, known)} The mapping says that it is a {how} (answer_is)."
         row.problem("answer", f"{written!r} names no option.", hint)

@@ -16,7 +16,7 @@ from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, convert
-from kapwa.suites.folders.mapping import ColumnMapping, read_mapping
+from kapwa.suites.folders.mapping import read_mapping
 
 PROMPTS = "prompts.csv"
 # What a form's table calls a field that mappings call otherwise.
@@ -29,7 +29,6 @@ class LaidOut:
 
     folder: Path
     source: Path
-    mapping: ColumnMapping
     found: Converted
     copied: Mapping[str, Path]
 
@@ -40,41 +39,41 @@ class LaidOut:
     def translated(self, error: DataError) -> DataError:
         """Return ``error`` with the file, row and column that the user knows."""
         path, row, column = self._place(str(error.path or ""), error.row, error.column)
-        message = self._said(error.message, str(error.path or ""))
+        message = self._retold(error.message, str(error.path or ""))
         return DataError(message, path=path, row=row, column=column, hint=error.hint)
 
     def translated_report(self, report: CheckReport) -> CheckReport:
         """Return a check's report with the places that the user knows."""
         findings = []
-        for one in report.findings:
-            path, row, column = self._place(one.path, one.row, one.column)
-            message = self._said(one.message, one.path)
-            findings.append(replace(one, path=str(path), row=row, column=column, message=message))
+        for finding in report.findings:
+            path, row, column = self._place(finding.path, finding.row, finding.column)
+            message = self._retold(finding.message, finding.path)
+            findings.append(replace(finding, path=str(path), row=row, column=column, message=message))
         return replace(report, path=str(self.source), findings=findings)
 
-    def _said(self, message: str, path: str) -> str:
+    def _retold(self, message: str, path: str) -> str:
         """Return a message about a row of a form's table with the rows and places that the user knows."""
         rows = self.found.tables.get(Path(path).stem, ())
 
-        def own(match: re.Match[str]) -> str:
+        def source_row(match: re.Match[str]) -> str:
             number = int(match[1])
             return f"row {rows[number - 1].origin.row}" if 1 <= number <= len(rows) else match[0]
 
-        return re.sub(r"\brow (\d+)\b", own, message.replace(str(self.folder), str(self.source)))
+        return re.sub(r"\brow (\d+)\b", source_row, message.replace(str(self.folder), str(self.source)))
 
     def _place(self, path: str, row: int | None, column: str | None) -> tuple[Path, int | None, str | None]:
         file = Path(path)
         if file.name in self.copied:
-            own = self.copied[file.name]
-            return own, row if own.name == file.name else None, column
+            original = self.copied[file.name]
+            return original, row if original.name == file.name else None, column
         rows = self.found.tables.get(file.stem, ())
         if not rows:
             return self.source, None, column
         name = _RENAMED.get(file.stem, {}).get(column or "", column or "")
         if row is None or not 1 <= row <= len(rows):
             return rows[0].origin.path, None, rows[0].fields[name].column if name in rows[0].fields else column
-        found = rows[row - 1].fields.get(name)
-        return (*found.origin, found.column) if found else (*rows[row - 1].origin, column)
+        field = rows[row - 1].fields.get(name)
+        return (*field.origin, field.column) if field else (*rows[row - 1].origin, column)
 
 
 @contextmanager
@@ -85,23 +84,23 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     is in ``found.problems``. Raises DataError for a mapping that is none.
     """
     mapping = read_mapping(mapping_path)
-    found = convert(mapping, folder)
+    made = convert(mapping, folder)
     with tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
         to = Path(temporary).resolve()
-        for table, rows in found.tables.items():
+        for table, rows in made.tables.items():
             lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
             (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
         copied = {}
         for name in (CARD_NAME, PROMPTS):
             # A mapping elsewhere may bring its own card, for the folder is somebody else's.
-            own = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
-            if own is not None:
-                shutil.copyfile(own, to / name)
-                copied[name] = own
+            original = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+            if original is not None:
+                shutil.copyfile(original, to / name)
+                copied[name] = original
         if mapping.prompts and PROMPTS not in copied:
             with (to / PROMPTS).open("w", encoding="utf-8", newline="") as out:
                 writer = csv.writer(out)
                 writer.writerow(("culture", "id", "english", "local"))
-                writer.writerows((one.culture, one.id, one.english, one.local) for one in mapping.prompts)
+                writer.writerows((each.culture, each.id, each.english, each.local) for each in mapping.prompts)
             copied[PROMPTS] = mapping_path
-        yield LaidOut(to, folder, mapping, found, copied)
+        yield LaidOut(to, folder, made, copied)

@@ -135,16 +135,16 @@ class ColumnMapping(BaseModel):
 
     @field_validator("table", "join")
     @classmethod
-    def _inside(cls, given: str | list[str] | Join | list[Join]) -> str | list[str] | Join | list[Join]:
-        for one in given if isinstance(given, list) else [given]:
-            name = one.table if isinstance(one, Join) else one
+    def _inside(cls, named: str | list[str] | Join | list[Join]) -> str | list[str] | Join | list[Join]:
+        for entry in named if isinstance(named, list) else [named]:
+            name = entry.table if isinstance(entry, Join) else entry
             if not name.isprintable():
                 raise ValueError(f"{name!r} holds a character that no file's name has")
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is not in the folder; name tables from the folder on")
             if any("**" in part and part != "**" for part in Path(name).parts):
                 raise ValueError(f"{name!r} has '**' beside other letters; write it alone, such as 'a/**/*.csv'")
-        return given
+        return named
 
     @model_validator(mode="after")
     def _fits(self) -> ColumnMapping:
@@ -160,12 +160,12 @@ class ColumnMapping(BaseModel):
             for name in names:
                 if name not in allowed:
                     raise ValueError(f"{part}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
-        given = [*self.columns, *self.constants, *joined]
+        fields = [*self.columns, *self.constants, *joined]
         for needed in NEEDED[self.form]:
-            if not any(name in given for name in needed):
+            if not any(name in fields for name in needed):
                 raise ValueError(f"columns: {' or '.join(needed)} is missing; {self.form} needs it")
         twice = next((name for name in self.constants if name in self.columns), None)
-        twice = twice or next((name for name in joined if given.count(name) > 1), None)
+        twice = twice or next((name for name in joined if fields.count(name) > 1), None)
         if twice:
             part = "constants" if twice in self.constants else "join"
             raise ValueError(f"{part}: {twice!r} is in columns too; keep one")

@@ -93,13 +93,13 @@ def open_task(
     The mapping is ``mapping``, else the ``mapping.yaml`` of the folder ``data``. Raises what the suite raises; errors
     about mapped data name the file, row and column that they came from.
     """
-    found = mapping or find_mapping(data)
-    if found is None or data is None:
+    mapping_path = mapping or find_mapping(data)
+    if mapping_path is None or data is None:
         return suite.open_task(task, data, selection, options)
     from kapwa.suites.folders.layout import laid_out
 
     folder = Path(data)
-    with laid_out(folder if folder.is_dir() else folder.parent, found) as place:
+    with laid_out(folder if folder.is_dir() else folder.parent, mapping_path) as place:
         raise_first(place.found.problems)
         try:
             opened = suite.open_task(task, place.data_of(task), selection, options)
@@ -119,11 +119,11 @@ def tasks_in(folder: Path, mapping: Path | None = None) -> dict[str, tuple[str, 
 
     With a mapping it is what the mapping says. Raises DataError where that cannot be read.
     """
-    found = mapping or find_mapping(folder)
-    if found is not None:
+    mapping_path = mapping or find_mapping(folder)
+    if mapping_path is not None:
         from kapwa.suites.folders.mapping import read_mapping
 
-        form, _, task = read_mapping(found).form.partition("/")
+        form, _, task = read_mapping(mapping_path).form.partition("/")
         return {form: (task,) if task else ("mc", "open")}
     if not folder.is_dir():
         return {}
@@ -139,7 +139,7 @@ def find_mapping(data: str | Path | None) -> Path | None:
         return None
     try:
         path = Path(data)
-        own = path if path.name == MAPPING_NAME else path / MAPPING_NAME
-        return own if own.is_file() else None
+        file = path if path.name == MAPPING_NAME else path / MAPPING_NAME
+        return file if file.is_file() else None
     except (OSError, ValueError):  # no path at all: a name too long, or with a NUL
         return None

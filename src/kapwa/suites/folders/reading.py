@@ -14,6 +14,9 @@ from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_reco
 from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
 
+# Where a row stands, and its cells.
+Located = tuple[Origin, Mapping[str, Cell]]
+
 
 class Field(NamedTuple):
     """A cell of somebody else's table that a field is taken from, and where it stands."""
@@ -40,76 +43,62 @@ class Reading:
         """
         mapping = self.mapping
         tables = self._tables(mapping.tables, {**mapping.columns, **{name: name for name in mapping.only}})
-        rows = [
-            (Origin(table.path, record.row), record.cells)
-            for table in tables
-            for record in table.records
-            if _is_wanted(record, mapping.only)
-        ]
-        found = {origin: _fields(mapping.columns, cells, origin) for origin, cells in rows}
-        done: set[Origin] = set()
+        rows = [row for table in tables for row in _wanted_rows(table, mapping.only)]
+        fields = {origin: _fields(mapping.columns, cells, origin) for origin, cells in rows}
+        joined: set[Origin] = set()
         for join in mapping.joins:
             others = self._others(join)
             for origin, cells in rows:
                 other = self._other(join, others, origin, cells)
                 if other is not None:
-                    found[origin] |= _fields(join.columns, other[1], other[0])
-                    done |= {other[0]}
+                    fields[origin] |= _fields(join.columns, other[1], other[0])
+                    joined.add(other[0])
                 elif not join.within(mapping):
-                    done |= {origin}  # what is missing was said
-        yield from ((origin, fields) for origin, fields in found.items() if origin not in done)
+                    joined.add(origin)  # what is missing was said
+        yield from ((origin, cells) for origin, cells in fields.items() if origin not in joined)
 
-    def _others(self, join: Join) -> dict[tuple[str, ...], tuple[Origin, Mapping[str, Cell]]]:
+    def _others(self, join: Join) -> dict[tuple[str, ...], Located]:
         """The rows that others are put together with, by what both have in common."""
-        there = list(join.pairs.values())
-        needed = {**join.columns, **{name: name for name in (*there, *join.only)}}
-        found: dict[tuple[str, ...], tuple[Origin, Mapping[str, Cell]]] = {}
+        columns = list(join.pairs.values())
+        needed = {**join.columns, **{name: name for name in (*columns, *join.only)}}
+        others: dict[tuple[str, ...], Located] = {}
         for table in self._tables((join.table,), needed):
-            for record in table.records:
-                key, origin = _key(record.cells, there), Origin(table.path, record.row)
-                if not _is_wanted(record, join.only):
-                    continue
-                first = found.setdefault(key, (origin, record.cells))[0]
+            for origin, cells in _wanted_rows(table, join.only):
+                key = _key(cells, columns)
+                first = others.setdefault(key, (origin, cells))[0]
                 if first != origin:
                     message = f"{' '.join(key)!r} is in row {first.row} already, so what belongs together is not clear."
                     hint = "Name more columns under 'on', or say under 'only' which rows are meant."
-                    self.problems.append(
-                        DataError(message, path=table.path, row=record.row, column=there[0], hint=hint)
-                    )
-        return found
+                    self.problems.append(origin.problem(message, columns[0], hint))
+        return others
 
     def _other(
-        self,
-        join: Join,
-        others: Mapping[tuple[str, ...], tuple[Origin, Mapping[str, Cell]]],
-        origin: Origin,
-        cells: Mapping[str, Cell],
-    ) -> tuple[Origin, Mapping[str, Cell]] | None:
+        self, join: Join, others: Mapping[tuple[str, ...], Located], origin: Origin, cells: Mapping[str, Cell]
+    ) -> Located | None:
         """The row that is put together with the one at ``origin``; None where it is that row itself, or there is none.
 
         Of two tables that is a problem; rows of one table (a question in English beside the local one) may be alone.
         """
-        here = list(join.pairs)
-        key = _key(cells, here)
+        columns = list(join.pairs)
+        key = _key(cells, columns)
         other = others.get(key)
         if other is not None:
             return None if other[0] == origin else other
         message = f"no {'other ' * join.within(self.mapping)}row of {join.table} has {' '.join(key)!r}"
         if join.within(self.mapping):
             message += " in common with this one: it stands alone"
-            self.oddities.append(Finding("note", str(origin.path), message, origin.row, here[0]))
+            self.oddities.append(origin.finding("note", message, columns[0]))
         elif others or not self.problems:  # else the other table could not be read, and that is the problem
-            hint = nearest(" ".join(key), [" ".join(one) for one in others])
-            self.problems.append(DataError(f"{message}.", path=origin.path, row=origin.row, column=here[0], hint=hint))
+            hint = nearest(" ".join(key), [" ".join(known) for known in others])
+            self.problems.append(origin.problem(f"{message}.", columns[0], hint))
         return None
 
     def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[Table]:
         """Yield the tables that hold every column of ``needed`` (by its field); what is wrong with others is noted."""
         for name in names:
-            several = "*" in name
-            files = (
-                sorted(path for path in self.folder.glob(name) if path.is_file()) if several else [self.folder / name]
-            )
+            files = [self.folder / name]
+            if "*" in name:
+                files = sorted(path for path in self.folder.glob(name) if path.is_file())
             if not files:
                 hint = "See 'table' in the mapping."
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
@@ -121,19 +110,11 @@ class Reading:
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
                 table, oddities = named_alike(self.tables[file], needed.values())
-                missing = [
-                    DataError(
-                        "is missing.",
-                        path=file,
-                        row=1,
-                        column=column,
-                        hint=f"The mapping takes {name!r} from it. {nearest(column, table.header)}",
-                    )
-                    for name, column in needed.items()
-                    if table.header and column not in table.header
-                ]
-                self.problems += missing
                 self.oddities += oddities
+                missing = [each for each in needed.items() if table.header and each[1] not in table.header]
+                for field_name, column in missing:
+                    hint = f"The mapping takes {field_name!r} from it. {nearest(column, table.header)}"
+                    self.problems.append(Origin(file, 1).problem("is missing.", column, hint))
                 if not missing:
                     yield table
 
@@ -151,9 +132,9 @@ class Reading:
                 cell = str(record.cells.get(column, "")).strip()
                 parts = parts_of(cell, form)
                 if parts is None:
-                    hint = "Change 'parts' in the mapping, or the cell."
                     message = f"{cell!r} is not of the form {form!r}."
-                    self.problems.append(DataError(message, path=file, row=record.row, column=column, hint=hint))
+                    hint = "Change 'parts' in the mapping, or the cell."
+                    self.problems.append(Origin(file, record.row).problem(message, column, hint))
                     continue
                 records.append(Record(record.row, {**record.cells, **parts}))
             table = table._replace(header=(*table.header, *names), records=records)
@@ -179,11 +160,16 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
     return parts if start < stop else None
 
 
-def _is_wanted(record: Record, only: Only) -> bool:
-    """Whether the row's cells are among those the mapping names; "!x" is all but x."""
+def _wanted_rows(table: Table, only: Only) -> list[Located]:
+    """The rows of a table whose cells are among those the mapping names."""
+    return [(Origin(table.path, row), cells) for row, cells in table.records if _is_wanted(cells, only)]
+
+
+def _is_wanted(cells: Mapping[str, Cell], only: Only) -> bool:
+    """Whether a row's cells are among those the mapping names; "!x" is all but x."""
     for column, words in only.items():
         listed = [words] if isinstance(words, str) else words
-        cell = str(record.cells.get(column, "")).strip()
+        cell = str(cells.get(column, "")).strip()
         wanted = [word for word in listed if not word.startswith("!")]
         if f"!{cell}" in listed or (wanted and cell not in wanted):
             return False

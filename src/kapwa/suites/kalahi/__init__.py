@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa.files import table_rows
-from kapwa.suites.base import Criterion, Selection, Suite, call
+from kapwa.suites.base import Criterion, Selection, Suite, call, floor_words, settings_of
 from kapwa.suites.kalahi.variants import VARIANTS
-from kapwa.suites.settings import MAX_NEW_TOKENS, SIMILARITIES
 
 if TYPE_CHECKING:
     from kapwa.suites.base import Task
@@ -29,19 +28,19 @@ def open_task(name: str, data: str | Path | None, selection: Selection, options:
     from kapwa.suites.items import select
     from kapwa.suites.kalahi.data import read_situations
 
-    if name == "kalahi/mc":
-        from kapwa.suites.kalahi.mc import ChoiceTask
-    else:
-        from kapwa.suites.kalahi.open import OpenOptions, OpenTask
     situations, source = read_situations(data)
     # A file may hold only one variant: then that one is meant.
     present = [variant for variant in VARIANTS if any(item.variant == variant for item in situations)]
-    chosen = tuple(select(situations, selection, known=VARIANTS, default=present[:1]))
+    chosen = select(situations, selection, known=VARIANTS, default=present[:1])
     if name == "kalahi/mc":
-        return ChoiceTask(source, selection, chosen)
-    settings = OpenOptions(**options)
+        from kapwa.suites.kalahi.mc import mc_task
+
+        return mc_task(data=source, selection=selection, selected=chosen)
+    from kapwa.suites.kalahi import open as answers
+
+    settings = answers.OpenOptions(**options)
     settings.signatures()  # a missing encoder is found now, not after every question was asked
-    return OpenTask(source, selection, chosen, settings)
+    return answers.open_task(source, selection, chosen, settings)
 
 
 suite = Suite(
@@ -54,20 +53,11 @@ suite = Suite(
     open_task=open_task,
     check=partial(call, "kapwa.suites.kalahi.check:check"),
     tasks_of=partial(call, "kapwa.suites.kalahi.data:tasks_of"),
-    options={"open": (*SIMILARITIES, MAX_NEW_TOKENS)},
+    options=settings_of("kalahi"),
     example_answers=lambda item: (item.fields["best"],),
     noun=("prompt", "prompts"),
     unit=("situation", "situations"),
-    floor_words={
-        "no preference": ("having no preference", "no preference"),
-        "longest": ("always picking the longest answer", "longest answer"),
-        "shortest": ("always picking the shortest answer", "shortest answer"),
-        "first position": ("always picking the first answer", "first answer"),
-        "another situation's answer": ("an answer to another situation", "another answer"),
-        "many other answers": ("the answers to many other situations at once", "many other answers"),
-        "the prompt repeated": ("repeating the prompt", "repeating the prompt"),
-        "human (implied)": ("people (implied)", "people (implied)"),
-    },
+    floor_words=floor_words("kalahi"),
     # The seven of Kalahi's human evaluation.
     choices={"mc": "mc1"},
     criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -37,11 +36,11 @@ def check(path: Path) -> CheckReport | None:
         return None
     reading = load_path(path)
     # One entry a row of a file: the items of a row share its responses.
-    rows = list({(entry.path, entry.row): entry for entry in reversed(reading.entries)}.values())[::-1]
+    rows = list({entry.origin: entry for entry in reversed(reading.entries)}.values())[::-1]
     findings = list(reading.findings(path))
     findings += [finding for table in reading.tables for finding in _table_findings(table)]
     findings += [finding for entry in rows for finding in _item_findings(entry)]
-    findings += withdrawn_findings((entry.item.id, entry.path, entry.row) for entry in rows)
+    findings += withdrawn_findings((entry.item.id, *entry.origin) for entry in rows)
     findings += [*_variant_findings(reading.entries), *_length_findings(reading, path)]
     return CheckReport(SUITE, str(path), _counts(reading, rows), findings)
 
@@ -60,14 +59,11 @@ def _table_findings(table: Table) -> Iterator[Finding]:
         if cluster and base in TRUE_WORDS and first.setdefault(cluster, record.row) != record.row:
             message = f"cluster {cluster!r} already has its base in row {first[cluster]}; this mark is ignored"
             yield Finding("warning", path, message, record.row, "base")
-    numeric = [name for name in ("id", "cluster", "prompt_variation_id", "prompt_id") if name in table.header]
-    if (
-        table.path.suffix == ".parquet"
-        and numeric
-        and len({len(str(one.cells[numeric[0]])) for one in table.records}) > 1
-    ):
+    ids = [name for name in ("id", "cluster", "prompt_variation_id", "prompt_id") if name in table.header]
+    widths = {len(str(record.cells[ids[0]])) for record in table.records if ids}
+    if table.path.suffix == ".parquet" and len(widths) > 1:
         message = "ids differ in width; if they were numbers, their leading zeros are lost"
-        yield Finding("warning", path, message, column=numeric[0])
+        yield Finding("warning", path, message, column=ids[0])
 
 
 def _response_findings(responses: Sequence[str]) -> Iterator[tuple[Severity, str]]:
@@ -86,35 +82,32 @@ def _response_findings(responses: Sequence[str]) -> Iterator[tuple[Severity, str
 
 
 def _item_findings(entry: Entry) -> Iterator[Finding]:
-    item = entry.item
+    item, origin = entry
     if item.category not in CATEGORIES:
         message = f"the category {item.category!r} is neither of the paper's (ethics, shared knowledge)"
-        yield Finding("note", str(entry.path), message, entry.row, "category")
+        yield origin.finding("note", message, "category")
     relevant, irrelevant = len(item.fields["relevant"]), len(item.fields["irrelevant"])
     if relevant != irrelevant:
         message = f"{relevant} relevant and {irrelevant} irrelevant responses: MC2 of no preference is not 0.5"
-        yield Finding("note", str(entry.path), message, entry.row)
+        yield origin.finding("note", message)
     if item.fields["gloss"] and "prompt" not in item.fields["gloss"]:
-        yield Finding("note", str(entry.path), "some parts of the prompt have no English gloss", entry.row)
+        yield origin.finding("note", "some parts of the prompt have no English gloss")
 
 
 def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], Entry] = {}
+    prompts: dict[tuple[str, str], Entry] = {}
     for entry in entries:
-        first = seen.setdefault((entry.item.variant, entry.item.fields["prompt"]), entry)
+        first = prompts.setdefault((entry.item.variant, entry.item.fields["prompt"]), entry)
         if first is not entry:
-            message = f"the {entry.item.variant} prompt is the same as that of row {first.row} ({first.item.id})"
-            yield Finding("warning", str(entry.path), message, entry.row)
+            message = f"the {entry.item.variant} prompt is the same as that of row {first.origin.row} ({first.item.id})"
+            yield entry.origin.finding("warning", message)
     yield from _unlinked(entries)
-    by_id: defaultdict[str, list[Entry]] = defaultdict(list)
+    ids: dict[str, Entry] = {}
     for entry in entries:
-        by_id[entry.item.id].append(entry)
-    for same in by_id.values():
-        first = same[0]
-        for other in same[1:]:
-            if _answers(first.item) != _answers(other.item):
-                message = f"responses, topic or category differ from those of {first.item.variant!r} (row {first.row})"
-                yield Finding("warning", str(other.path), message, other.row)
+        item, origin = ids.setdefault(entry.item.id, entry)
+        if _answers(item) != _answers(entry.item):
+            message = f"responses, topic or category differ from those of {item.variant!r} (row {origin.row})"
+            yield entry.origin.finding("warning", message)
 
 
 def _answers(item: Item) -> tuple[object, ...]:
@@ -127,34 +120,31 @@ def _unlinked(entries: Sequence[Entry]) -> Iterator[Finding]:
     ids = {variant: {e.item.id for e in entries if e.item.variant == variant} for variant in variants}
     bases = {entry.item.cluster for entry in entries if entry.item.variant == "unenriched"}
     reported: set[str] = set()
-    for entry in entries:
-        variant, cluster = entry.item.variant, entry.item.cluster
+    for item, origin in entries:
         for other in ("full", "partial"):
-            if variant in ("full", "partial") and other in variants and entry.item.id not in ids[other]:
-                yield Finding("warning", str(entry.path), f"{entry.item.id!r} has no {other} prompt", entry.row)
-        if bases and cluster not in bases and cluster not in reported:
-            reported.add(cluster)
-            yield Finding("note", str(entry.path), f"cluster {cluster!r} has no unenriched prompt", entry.row)
+            if item.variant in ("full", "partial") and other in variants and item.id not in ids[other]:
+                yield origin.finding("warning", f"{item.id!r} has no {other} prompt")
+        if bases and item.cluster not in bases | reported:
+            reported.add(item.cluster)
+            yield origin.finding("note", f"cluster {item.cluster!r} has no unenriched prompt")
 
 
 def _main_items(reading: Situations) -> list[Item]:
     """Items of the richest variant there is: the one that counts and length figures describe."""
-    for variant in VARIANTS:
-        items = [entry.item for entry in reading.entries if entry.item.variant == variant]
-        if items:
-            return items
-    return []
+    variants = {entry.item.variant for entry in reading.entries}
+    richest = next((variant for variant in VARIANTS if variant in variants), "")
+    return [entry.item for entry in reading.entries if entry.item.variant == richest]
 
 
 def _length_findings(reading: Situations, path: Path) -> Iterator[Finding]:
     items = _main_items(reading)
     for culture in dict.fromkeys(item.culture for item in items):
-        own = [item for item in items if item.culture == culture]
+        of_culture = [item for item in items if item.culture == culture]
         for name, sign in (("longest", 1), ("shortest", -1)):
-            found = length_trick(own, sign)
-            message = f"{culture}: choosing the {name} response is right for {found.share:.1%} of {found.n} items"
-            chance = f"(chance {found.chance:.1%}, 95% of chance within ±{found.margin:.1%})"
-            yield Finding("warning" if found.above else "note", str(path), f"{message} {chance}")
+            trick = length_trick(of_culture, sign)
+            message = f"{culture}: choosing the {name} response is right for {trick.share:.1%} of {trick.n} items"
+            chance = f"(chance {trick.chance:.1%}, 95% of chance within ±{trick.margin:.1%})"
+            yield Finding("warning" if trick.above else "note", str(path), f"{message} {chance}")
 
 
 class LengthTrick(NamedTuple):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from kapwa.metrics.base import Metric
 from kapwa.records import Floor, Item, Outcome
+from kapwa.suites.items import grouped
 from kapwa.suites.similarity import Nearest, SimilarityOptions, nearest_references
 
 
@@ -34,9 +36,9 @@ class Closeness(NamedTuple):
 
 def closeness(metric: Metric, trials: Sequence[Trial]) -> list[Closeness]:
     """Return the closeness of each trial."""
-    both = [(one.text, one.relevant) for one in trials] + [(one.text, one.irrelevant) for one in trials]
-    found = nearest_references(metric, both)
-    return [Closeness(*pair) for pair in zip(found[: len(trials)], found[len(trials) :], strict=True)]
+    both = [(case.text, case.relevant) for case in trials] + [(case.text, case.irrelevant) for case in trials]
+    nearest = nearest_references(metric, both)
+    return [Closeness(*pair) for pair in zip(nearest[: len(trials)], nearest[len(trials) :], strict=True)]
 
 
 def accuracy(margin: float) -> tuple[float, Outcome]:
@@ -51,15 +53,12 @@ _OTHERS = 8
 
 
 class _Trick(NamedTuple):
-    """One way to answer every item of a variant; ``places`` beside ``trials``: of which item each is, of how many."""
+    """One way to answer the items of a variant; ``trials``: each with the place of the item that it answers."""
 
     name: str
     note: str
-    kind: Literal["floor", "ceiling"]
-    variant: str
-    trials: list[Trial]
-    places: list[int]
-    items: int
+    trials: list[tuple[int, Trial]]
+    kind: Literal["floor", "ceiling"] = "floor"
 
 
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
@@ -69,51 +68,49 @@ def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
     repeated. Ceiling: the references themselves, each relevant response judged against the others of its item, with
     an irrelevant one left out too, so that both groups are equally large (mean over all such choices).
     """
-    tricks = [
-        trick
-        for variant in dict.fromkeys(item.variant for item in items)
-        for trick in _tricks([item for item in items if item.variant == variant], variant)
-    ]
-    trials = [one for trick in tricks for one in trick.trials]
-    near = {name: closeness(metric, trials) for name, metric in options.computed().items()}
+    by_variant = grouped(items, lambda item: item.variant)
+    tricks = [(variant, trick) for variant, group in by_variant.items() for trick in _tricks(group) if trick.trials]
+    trials = [case for _, trick in tricks for _, case in trick.trials]
+    near = {name: iter(closeness(metric, trials)) for name, metric in options.computed().items()}
     floors: list[Floor] = []
-    start = 0
-    for trick in tricks:
-        end = start + len(trick.trials)
-        here = {name: found[start:end] for name, found in near.items()}
+    for variant, trick in tricks:
+        of_trick = {name: list(islice(each, len(trick.trials))) for name, each in near.items()}
+        values: dict[str, list[float]] = {}
         for metric in options.metrics or ():
-            floors += _floors(metric, here, trick, options.twins)
-        start = end
+            values[f"{metric}_acc"] = [accuracy(case.margin)[0] for case in of_trick[metric]]
+            values[f"{metric}_diff"] = [case.margin for case in of_trick[metric]]
+            if metric in options.twins:
+                values[f"{metric}_acc_reference"] = [
+                    accuracy(case.margin)[0] for case in of_trick[options.twins[metric]]
+                ]
+        for metric, of_metric in values.items():
+            each_item = _item_means(of_metric, [place for place, _ in trick.trials], len(by_variant[variant]))
+            mean = float(np.nanmean(each_item))
+            floors.append(Floor(metric, variant, trick.name, mean, trick.kind, trick.note, by_item=each_item))
     return floors
 
 
-def _tricks(items: Sequence[Item], variant: str) -> Iterator[_Trick]:
-    strangers = [_strangers(items, i) for i in range(len(items))]
-    paired = [(place, other) for place, others in enumerate(strangers) for other in others]
-    if paired:
-        yield _Trick(
-            "another situation's answer",
-            "the best response to another situation",
-            "floor",
-            variant,
-            [trial(items[place], other.fields["best"]) for place, other in paired],
-            [place for place, _ in paired],
-            len(items),
-        )
-        joined = {
-            place: trial(items[place], " ".join(other.fields["best"] for other in others))
-            for place, others in enumerate(strangers)
-            if others
-        }
-        note = f"the best responses to up to {_OTHERS} other situations, joined: what length alone earns"
-        yield _Trick("many other answers", note, "floor", variant, [*joined.values()], [*joined], len(items))
-    echoes = [trial(item, item.fields["prompt"]) for item in items]
-    yield _Trick("the prompt repeated", "the prompt itself", "floor", variant, echoes, [*range(len(items))], len(items))
-    left_out = [(one, place) for place, item in enumerate(items) for one in _left_out(item)]
-    if left_out:
-        note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
-        trials, places = [one for one, _ in left_out], [place for _, place in left_out]
-        yield _Trick("reference answers", note, "ceiling", variant, trials, places, len(items))
+def _item_means(values: Sequence[float], places: Sequence[int], items: int) -> list[float]:
+    """Return the mean of the values of each item, NaN where it has none; ``places``: of which item each is."""
+    counts = np.bincount(places, minlength=items)
+    sums = np.bincount(places, weights=values, minlength=items)
+    means: list[float] = np.divide(sums, counts, out=np.full(items, np.nan), where=counts > 0).tolist()
+    return means
+
+
+def _tricks(items: Sequence[Item]) -> Iterator[_Trick]:
+    """Yield every trick on the items of one variant; some may have no trials."""
+    strangers = [[other.fields["best"] for other in _strangers(items, i)] for i in range(len(items))]
+    others = [(i, trial(items[i], best)) for i, responses in enumerate(strangers) for best in responses]
+    yield _Trick("another situation's answer", "the best response to another situation", others)
+    joined = [(i, trial(items[i], " ".join(responses))) for i, responses in enumerate(strangers) if responses]
+    note = f"the best responses to up to {_OTHERS} other situations, joined: what length alone earns"
+    yield _Trick("many other answers", note, joined)
+    echoes = [(i, trial(item, item.fields["prompt"])) for i, item in enumerate(items)]
+    yield _Trick("the prompt repeated", "the prompt itself", echoes)
+    left_out = [(i, case) for i, item in enumerate(items) for case in _left_out(item)]
+    note = "each relevant response against the others, one irrelevant left out to keep the groups equal"
+    yield _Trick("reference answers", note, left_out, "ceiling")
 
 
 def trial(item: Item, text: str) -> Trial:
@@ -136,18 +133,3 @@ def _left_out(item: Item) -> Iterator[Trial]:
         near = (*relevant[:i], *relevant[i + 1 :])
         for j in range(len(irrelevant)):
             yield Trial(text, near, (*irrelevant[:j], *irrelevant[j + 1 :]))
-
-
-def _floors(metric: str, near: dict[str, list[Closeness]], trick: _Trick, twins: Mapping[str, str]) -> Iterator[Floor]:
-    def mean(name: str, values: Sequence[float]) -> Floor:
-        counts = np.bincount(trick.places, minlength=trick.items)
-        sums = np.bincount(trick.places, weights=values, minlength=trick.items)
-        each = np.divide(sums, counts, out=np.full(trick.items, np.nan), where=counts > 0)
-        value = float(np.nanmean(each))
-        return Floor(name, trick.variant, trick.name, value, trick.kind, trick.note, by_item=each.tolist())
-
-    yield mean(f"{metric}_acc", [accuracy(one.margin)[0] for one in near[metric]])
-    yield mean(f"{metric}_diff", [one.margin for one in near[metric]])
-    if metric in twins:
-        twin = near[twins[metric]]
-        yield mean(f"{metric}_acc_reference", [accuracy(one.margin)[0] for one in twin])

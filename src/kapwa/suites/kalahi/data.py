@@ -37,9 +37,9 @@ def read_situations(data: str | Path | None) -> tuple[list[Item], DataSource]:
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
     place = locate(data, PACKS, own_dataset=HUB_ID, patterns=HUB_FILES)
-    found = load_path(place.path, place.name, shipped_card(released.CARD) if place.repository == HUB_ID else None)
-    raise_first(found.problems)
-    return [entry.item for entry in found.entries], found.source()
+    read = load_path(place.path, place.name, shipped_card(released.CARD) if place.repository == HUB_ID else None)
+    raise_first(read.problems)
+    return [entry.item for entry in read.entries], read.source()
 
 
 def load_path(path: Path, name: str = "", card: Card | None = None) -> Situations:
@@ -49,13 +49,13 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
     """
     if path.name == CARD_NAME:
         path, name = path.parent, ""
-    found = Situations(name or path.resolve().name, path)
+    read = Situations(name or path.resolve().name, path)
     if path.is_file():
-        _read_file(found, path)
+        _read_file(read, path)
     elif not path.is_dir():
-        found.problems.append(DataError("is neither a file nor a folder.", path=path))
+        read.problems.append(DataError("is neither a file nor a folder.", path=path))
     elif not table_files(path, ROLE) and (tables := _released_files(path)):
-        _read_released(found, tables, card)
+        _read_released(read, tables, card)
     else:  # a pack, or a folder of packs
         packs = [path] if table_files(path, ROLE) else [folder for folder in children(path) if _is_pack(folder)]
         for folder in packs:
@@ -64,27 +64,27 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
                 held = " and ".join(file.name for file in files) or "a card but no situations"
                 message = f"holds {held}; a pack has exactly one file of situations."
                 hint = "Keep one, named situations.csv or .yaml."
-                found.problems.append(DataError(message, path=folder, hint=hint))
+                read.problems.append(DataError(message, path=folder, hint=hint))
             if files:
-                found.entries += situation_items(found.read(files[0], Situation, found.read_card(folder)))
+                read.entries += situation_items(read.read(files[0], Situation, read.read_card(folder)))
         if not packs:
             hint = "A pack folder holds card.yaml and situations.csv; see docs/reference/kalahi-form.md."
-            found.problems.append(DataError("holds no situations.", path=path, hint=hint))
+            read.problems.append(DataError("holds no situations.", path=path, hint=hint))
     # Ids must be unique in a variant over all files, clusters in one pack: answers and intervals rest on them.
     ids: dict[tuple[str, str], Entry] = {}
     clusters: dict[str, Entry] = {}
     hint = "Begin ids and clusters with a word for the pack, so that packs can be used together."
-    for entry in found.entries:
-        item = entry.item
-        first = ids.setdefault((item.id, item.variant), entry)
-        if first.path != entry.path:
-            message = f"{item.id!r} is also the id of row {first.row} of {_place(first)}."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="id", hint=hint))
-        mate = clusters.setdefault(item.cluster, entry)
-        if (mate.item.culture, mate.path.parent) != (item.culture, entry.path.parent) and item.variant == "full":
-            message = f"{item.cluster!r} is also a cluster of {mate.item.culture} ({_place(mate)})."
-            found.problems.append(DataError(message, path=entry.path, row=entry.row, column="cluster", hint=hint))
-    return found
+    for entry in read.entries:
+        item, origin = entry
+        first = ids.setdefault((item.id, item.variant), entry).origin
+        if first.path != origin.path:
+            message = f"{item.id!r} is also the id of row {first.row} of {first.pack_file}."
+            read.problems.append(origin.problem(message, "id", hint))
+        mate, place = clusters.setdefault(item.cluster, entry)
+        if (mate.culture, place.path.parent) != (item.culture, origin.path.parent) and item.variant == "full":
+            message = f"{item.cluster!r} is also a cluster of {mate.culture} ({place.pack_file})."
+            read.problems.append(origin.problem(message, "cluster", hint))
+    return read
 
 
 def is_situation_data(path: Path) -> bool:
@@ -104,14 +104,14 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
     return ("mc", "open") if is_situation_data(folder) else ()
 
 
-def _read_file(found: Situations, path: Path) -> None:
+def _read_file(read: Situations, path: Path) -> None:
     if path.suffix.lower() not in TABLE_SUFFIXES:
         message = f"is of an unknown kind ({path.suffix or 'no suffix'})."
-        found.problems.append(DataError(message, path=path, hint=f"Known: {', '.join(TABLE_SUFFIXES)}."))
+        read.problems.append(DataError(message, path=path, hint=f"Known: {', '.join(TABLE_SUFFIXES)}."))
     elif released.looks_released(path, peek_header(path)):
-        _read_released(found, [path], None)
+        _read_released(read, [path], None)
     else:
-        found.entries += situation_items(found.read(path, Situation, found.read_card(path.parent)))
+        read.entries += situation_items(read.read(path, Situation, read.read_card(path.parent)))
 
 
 def _is_pack(folder: Path) -> bool:
@@ -127,18 +127,14 @@ def _released_files(folder: Path) -> list[Path]:
     return [file for file in tables if file.suffix.lower() == ".csv"] or tables
 
 
-def _read_released(found: Situations, files: Sequence[Path], card: Card | None) -> None:
+def _read_released(read: Situations, files: Sequence[Path], card: Card | None) -> None:
     rows: list[released.ReleasedRow] = []
-    cards = {folder: found.read_card(folder) for folder in dict.fromkeys(file.parent for file in files)}
+    cards = {folder: read.read_card(folder) for folder in dict.fromkeys(file.parent for file in files)}
     for file in files:
         whose = {"culture": card.culture, "language": card.language} if card else cards[file.parent]
-        table = found.read_table(file)
+        table = read.read_table(file)
         defaults = released.defaults_of(table, whose)
-        rows += found.read(table, released.ReleasedRow, defaults, what="the released layout")
-    found.entries += released.released_entries(rows)
-    if not found.cards and {entry.item.culture for entry in found.entries} == {shipped_card(released.CARD).culture}:
-        found.cards.append(shipped_card(released.CARD).model_dump())
-
-
-def _place(entry: Entry) -> str:
-    return f"{entry.path.parent.name}/{entry.path.name}"
+        rows += read.read(table, released.ReleasedRow, defaults, what="the released layout")
+    read.entries += released.released_entries(rows)
+    if not read.cards and {entry.item.culture for entry in read.entries} == {shipped_card(released.CARD).culture}:
+        read.cards.append(shipped_card(released.CARD).model_dump())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
@@ -17,6 +15,7 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
+    Origin,
     Row,
     Text,
     Texts,
@@ -24,13 +23,14 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.text_checks import only_difference
 from kapwa.records import Item
-from kapwa.suites.asking import SteppedTask
 
 if TYPE_CHECKING:
     import polars as pl
 
 SUITE = "kalahi"
 CATEGORIES = ("ethics", "shared knowledge")
+# By which columns of an item results are broken down.
+GROUPS = ("category", "topic")
 # Kalahi, Table 3. Another culture may name its own.
 TOPICS = (
     "beauty and clothing",
@@ -99,7 +99,7 @@ def response_problems(best: str, relevant: Sequence[str], irrelevant: Sequence[s
         message = "is not one of the relevant responses: there is only 1 response in 'relevant'."
         yield CellProblem("best", message, f"Separate responses with ';', not with {sign}.")
     elif best not in relevant:
-        near = next(filter(None, (only_difference(best, one) for one in relevant)), "")
+        near = next(filter(None, (only_difference(best, candidate) for candidate in relevant)), "")
         only = f": only {near} differ from one of them" if near else ""
         yield CellProblem(
             "best", f"is not one of the relevant responses{only}.", "Copy one of them exactly, to the last character."
@@ -114,8 +114,7 @@ class Entry(NamedTuple):
     """An item and the row of the file that it came from."""
 
     item: Item
-    path: Path
-    row: int
+    origin: Origin
 
 
 def reference_response(text: str) -> str:
@@ -124,6 +123,22 @@ def reference_response(text: str) -> str:
     The loader comes from TruthfulQA. In the released full file it changes 12 responses.
     """
     return text if text.endswith(".") else text + "."
+
+
+def situation_item(
+    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: str
+) -> Item:
+    """Return a row of the form or of the released layout as an item; ``more``: further fields of it."""
+    fields = {
+        "prompt": prompt,
+        **parts,
+        "best": row.best,
+        "relevant": row.relevant,
+        "irrelevant": row.irrelevant,
+        "gloss": gloss,
+        **more,
+    }
+    return Item(row.id, SUITE, row.culture, row.language, row.category, row.topic, variant, row.cluster, fields)
 
 
 def situation_items(situations: Sequence[Situation]) -> list[Entry]:
@@ -138,53 +153,56 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
             bases[key] = situation
     chosen = {"full": situations, "partial": situations, "unenriched": list(bases.values())}
     entries = []
-    for variant, s in ((variant, s) for variant, rows in chosen.items() for s in rows):
-        kept: dict[str, str] = {name: getattr(s, name) if name in PARTS_OF[variant] else "" for name in PARTS}
-        glosses = [str(getattr(s, f"{name}_en")) for name in PARTS if kept[name]]
-        gloss: dict[str, str | tuple[str, ...]] = {
+    for variant, row in ((variant, row) for variant, rows in chosen.items() for row in rows):
+        parts: dict[str, str] = {name: getattr(row, name) if name in PARTS_OF[variant] else "" for name in PARTS}
+        glosses = [str(getattr(row, f"{name}_en")) for name in PARTS if parts[name]]
+        gloss = {
             # A prompt is glossed only where every part of it is.
             "prompt": "\n".join(glosses) if all(glosses) else "",
-            "best": s.best_en,
-            "relevant": s.relevant_en,
-            "irrelevant": s.irrelevant_en,
+            "best": row.best_en,
+            "relevant": row.relevant_en,
+            "irrelevant": row.irrelevant_en,
         }
-        fields = {
-            "prompt": "\n".join(filter(None, kept.values())),
-            **kept,
-            "best": s.best,
-            "relevant": s.relevant,
-            "irrelevant": s.irrelevant,
-            "gloss": {name: value for name, value in gloss.items() if value},
-        }
-        item = Item(s.id, SUITE, s.culture, s.language, s.category, s.topic, variant, s.cluster, fields)
-        entries.append(Entry(item, *s.origin))
+        filled = {name: value for name, value in gloss.items() if value}
+        prompt = "\n".join(filter(None, parts.values()))
+        entries.append(Entry(situation_item(row, variant, prompt, parts, filled), row.origin))
     return entries
 
 
-@dataclass(frozen=True, slots=True)
-class SituationTask(SteppedTask):
-    """What the tasks of this suite share: their items, and how a report shows them."""
+def situation_case(item: Item, metric: str, margin: float, got: str | None, gloss: str | None = None) -> dict[str, Any]:
+    """Return a row of the report's cases; ``got``: what the model gave, ``gloss``: the same in English."""
+    from kapwa.suites.items import item_columns
 
-    suite: ClassVar[str] = SUITE
-    groups: ClassVar[tuple[str, ...]] = ("category", "topic")
+    fields, glosses = item.fields, item.fields["gloss"]
+    return {
+        **item_columns(item),
+        "metric": metric,
+        "margin": margin,
+        "prompt": fields["prompt"],
+        "prompt_gloss": glosses.get("prompt"),
+        "expected": fields["best"],
+        "expected_gloss": glosses.get("best"),
+        "got": got,
+        "got_gloss": gloss,
+    }
 
-    def plain_item_table(self, items: Sequence[Item]) -> pl.DataFrame:
-        """Return one row per situation and variant: parts, responses and English glosses."""
-        import polars as pl
 
-        from kapwa.suites.items import ITEM_COLUMNS, item_columns
+def situation_table(items: Sequence[Item]) -> pl.DataFrame:
+    """Return one row per situation and variant: parts, responses and English glosses."""
+    import polars as pl
 
-        texts = ("prompt", *PARTS, "best")
-        schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
-        schema |= {**dict.fromkeys(RESPONSES, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
-        rows = [
-            {
-                **item_columns(item),
-                **{name: item.fields[name] for name in texts},
-                **{name: list(item.fields[name]) for name in RESPONSES},
-                "gloss": item.fields["gloss"].get("prompt"),
-                "best_gloss": item.fields["gloss"].get("best"),
-            }
-            for item in items
-        ]
-        return pl.DataFrame(rows, schema=schema)
+    from kapwa.suites.items import ITEM_COLUMNS, item_columns
+
+    texts = ("prompt", *PARTS, "best")
+    schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
+    schema |= {**dict.fromkeys(RESPONSES, pl.List(pl.String)), "gloss": pl.String, "best_gloss": pl.String}
+    rows = [
+        {
+            **item_columns(item),
+            **{name: item.fields[name] for name in (*texts, *RESPONSES)},
+            "gloss": item.fields["gloss"].get("prompt"),
+            "best_gloss": item.fields["gloss"].get("best"),
+        }
+        for item in items
+    ]
+    return pl.DataFrame(rows, schema=schema)

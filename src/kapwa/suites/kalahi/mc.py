@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
-from kapwa.records import Answer, Capability, ContinuationScore, Floor, Item, Message, Params, Request
-from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import CASE_SCHEMA, item_columns, score_frame, score_row
-from kapwa.suites.kalahi.form import SituationTask, reference_response
+from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, metrics_of
+from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
+from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_case, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
 
 # The ends of metrics' names, by what they divide log-probabilities by.
@@ -67,12 +67,12 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
 
     Items without an answer, or with a failed one, get a null value and the outcome "failed".
     """
-    given = {(a.request.item_id, a.request.variant): a for a in answers if not a.response.failed}
+    asked = {(a.request.item_id, a.request.variant): a for a in answers if not a.response.failed}
     scores: list[dict[str, Any]] = []
     continuations: list[dict[str, Any]] = []
     cases: list[dict[str, Any]] = []
     for item in items:
-        answer = given.get((item.id, item.variant))
+        answer = asked.get((item.id, item.variant))
         if answer is None:
             scores += [score_row(item, name, None, "failed") for name in MC_METRICS]
             continue
@@ -90,13 +90,9 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
                 "index": i,
                 "group": "best" if i == best else "relevant" if i < len(relevant) else "irrelevant",
                 "text": text,
-                "logprob_sum": by_text[text].logprob_sum,
+                **{name: getattr(by_text[text], name) for name in _MEASURED},
                 "logprob_sum_reference": released.logprob_sum_reference,
-                "n_tokens": by_text[text].n_tokens,
-                "n_bytes": by_text[text].n_bytes,
-                "n_chars": by_text[text].n_chars,
                 "n_bytes_reference": released.n_bytes,
-                "boundary": by_text[text].boundary,
             }
             for i, (text, released) in enumerate(zip(texts, reference, strict=True))
         ]
@@ -111,10 +107,10 @@ def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
 def _score_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
     item = scored.item
     values = {suffix: normalised(scored.plain, norm) for norm, suffix in _SUFFIXES.items()}
-    sums = [one.logprob_sum_reference for one in scored.reference]
+    sums = [score.logprob_sum_reference for score in scored.reference]
     if None not in sums:  # else the model could not score the closing tokens
         # They count in the sum, the text's bytes alone in the divisor: as the released code has it.
-        n_bytes = np.array([one.n_bytes for one in scored.reference])
+        n_bytes = np.array([score.n_bytes for score in scored.reference])
         values["_reference"] = np.array(sums, dtype=np.float64) / n_bytes
     for suffix, of_texts in values.items():
         relevant, irrelevant = of_texts[: scored.n], of_texts[scored.n :]
@@ -133,21 +129,13 @@ def _case(scored: _Scored) -> dict[str, Any]:
     irrelevant = values[scored.n :]
     rival = int(irrelevant.argmax())
     margin = float(values[scored.best]) - float(irrelevant[rival])
-    gloss = item.fields["gloss"]
-    rival_gloss = dict(enumerate(gloss.get("irrelevant", ()))).get(rival)
-    return {
-        **item_columns(item),
-        "metric": "mc1",
-        "margin": margin,
-        "prompt": item.fields["prompt"],
-        "prompt_gloss": gloss.get("prompt"),
-        "expected": item.fields["best"],
-        "expected_gloss": gloss.get("best"),
-        "got": item.fields["best"] if margin > 0 else item.fields["irrelevant"][rival],
-        "got_gloss": gloss.get("best") if margin > 0 else rival_gloss,
-    }
+    if margin > 0:
+        return situation_case(item, "mc1", margin, item.fields["best"], item.fields["gloss"].get("best"))
+    gloss = dict(enumerate(item.fields["gloss"].get("irrelevant", ()))).get(rival)
+    return situation_case(item, "mc1", margin, item.fields["irrelevant"][rival], gloss)
 
 
+_MEASURED = ("logprob_sum", "n_tokens", "n_bytes", "n_chars", "boundary")
 _CONTINUATION_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("item_id", "variant", "culture"), pl.String),
     "index": pl.Int64,
@@ -209,33 +197,23 @@ def first_is_best(item: Item) -> bool:
     return hashes[0] == min(hashes)
 
 
-_CHOICE: Mapping[str, Callable[[Item], float]] = {
-    "chance": chance_mc1,
-    "longest": partial(by_length, sign=1),
-    "shortest": partial(by_length, sign=-1),
-    "first position": first_is_best,
-}
-# By the letters and digit that a metric begins with.
-_TRICKS: Mapping[str, Mapping[str, Callable[[Item], float]]] = {
-    "mc1": _CHOICE,
-    "mc1_shared": {
-        **_CHOICE,
-        "longest": partial(by_length, sign=1, family="mc1_shared"),
-        "shortest": partial(by_length, sign=-1, family="mc1_shared"),
-    },
-    # MC2 of a model without preference: the share of the responses that are relevant.
-    "mc2": {
-        "no preference": lambda item: (
-            len(item.fields["relevant"]) / len((*item.fields["relevant"], *item.fields["irrelevant"]))
-        )
-    },
-    # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
-    "mc3": {
+def _tricks(metric: str) -> Mapping[str, Callable[[Item], float]]:
+    """Return what takes no cultural knowledge, by name, with what it scores on an item by ``metric``."""
+    if metric.startswith("mc2"):
+        # MC2 of a model without preference: the share of the responses that are relevant.
+        return {
+            "no preference": lambda item: (
+                len(item.fields["relevant"]) / len((*item.fields["relevant"], *item.fields["irrelevant"]))
+            )
+        }
+    family = "mc1_shared" if metric == "mc1_shared" else metric[:3]
+    tricks: dict[str, Callable[[Item], float]] = {
+        # Every relevant response comes first among itself and the irrelevant ones as often as the best does.
         "chance": chance_mc1,
-        "longest": partial(by_length, sign=1, family="mc3"),
-        "shortest": partial(by_length, sign=-1, family="mc3"),
-    },
-}
+        "longest": partial(by_length, sign=1, family=family),
+        "shortest": partial(by_length, sign=-1, family=family),
+    }
+    return tricks if family == "mc3" else {**tricks, "first position": first_is_best}
 
 
 def floors(items: Sequence[Item]) -> list[Floor]:
@@ -246,39 +224,37 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     Filipino full prompts and are given for MC1 only when items are exactly those: people's share of 150 prompts says
     nothing of seven of them.
     """
-    found: list[Floor] = []
+    rows: list[Floor] = []
     for variant in VARIANTS:
         present = [item for item in items if item.variant == variant]
-        cultures = dict.fromkeys(item.culture for item in present)
-        for note in ("", *cultures) if len(cultures) > 1 else ("",)[: len(cultures)]:
-            group = [item for item in present if note in ("", item.culture)]
-            found += [
-                # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
-                Floor(metric, variant, name, fmean(each), note=note, by_item=None if name == "chance" else each)
-                for metric in _FLOOR_METRICS
-                for name, trick in _TRICKS.get(metric, _TRICKS[metric[:3]]).items()
-                for each in [[float(trick(item)) for item in group]]
-            ]
+        for culture, group in by_culture(present).items():
+            for metric in _FLOOR_METRICS:
+                for name, trick in _tricks(metric).items():
+                    each = [float(trick(item)) for item in group]
+                    # Chance is known; what another trick scores depends, as a model's score does, on the items asked.
+                    by_item = None if name == "chance" else each
+                    rows.append(Floor(metric, variant, name, fmean(each), note=culture, by_item=by_item))
         if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
-            found += [
+            rows += [
                 Floor(metric, variant, name, value, "ceiling", source, low, high)
                 for metric in _FLOOR_METRICS
                 if metric.startswith("mc1")
                 for name, value, source, low, high in _PEOPLE
             ]
-    return found
+    return rows
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceTask(SituationTask):
-    """``kalahi/mc``: is the best response the likeliest? (Kalahi section 4.2, multiple choice)."""
-
-    name: ClassVar[str] = "kalahi/mc"
-    kinds: ClassVar[frozenset[Capability]] = frozenset({"score"})
-    headline: ClassVar[tuple[str, ...]] = MC_HEADLINE
-    metrics: ClassVar[Mapping[str, MetricInfo]] = MC_METRICS
-    # Nothing can be set: every normalisation comes from one pass.
-    plain_options: ClassVar[Mapping[str, Any]] = {}
-    plain_requests = staticmethod(mc_requests)
-    plain_score = staticmethod(judge_mc)
-    plain_floors = staticmethod(floors)
+# Nothing can be set: every normalisation comes from one pass. To be given: data, selection and the selected items.
+mc_task = partial(
+    SteppedTask,
+    name="kalahi/mc",
+    needs=frozenset({"score"}),
+    headline=MC_HEADLINE,
+    groups=GROUPS,
+    metrics=MC_METRICS,
+    options={},
+    requests=mc_requests,
+    score=judge_mc,
+    floors=floors,
+    item_table=situation_table,
+)

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
+from kapwa.datasets.findings import DataSource
 from kapwa.errors import check_whole
-from kapwa.languages.identify import Identification, differs, identify
+from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
-from kapwa.records import Answer, Capability, Floor, Item, Outcome, Request, Response
-from kapwa.suites.base import Judged, MetricInfo, metrics_of
-from kapwa.suites.items import greedy_requests, item_columns, pair_answers, score_frame, score_row, worst_first
+from kapwa.records import Answer, Item, Outcome, Response
+from kapwa.suites.asking import SteppedTask
+from kapwa.suites.base import Judged, MetricInfo, Selection, metrics_of
+from kapwa.suites.items import greedy_requests, pair_answers, score_frame, score_row, worst_first
 from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
-from kapwa.suites.kalahi.form import SituationTask
+from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
 # Margins, closest responses and the headline are taken from this one, so it is always computed.
@@ -60,28 +63,16 @@ def _similarity_infos(metric: Metric) -> Iterator[MetricInfo]:
     name, title, low, high = metric.name, metric.title, metric.low, metric.high
     widest = None if low is None or high is None else high - low
     lowest = None if widest is None else -widest
-    acc = MetricInfo(
-        f"{name}_acc",
-        f"{title}: answers closer to a relevant response",
-        0.0,
-        1.0,
-        binary=True,
-        source=f"{_PAPER}; {metric.source}",
-        phrase=_CLOSER,
-        higher_is_better=True,
-        margin=title,
-    )
+    info = partial(MetricInfo, source=f"{_PAPER}; {metric.source}", higher_is_better=True)
+    closer = f"{title}: answers closer to a relevant response"
+    acc = info(f"{name}_acc", closer, 0.0, 1.0, binary=True, phrase=_CLOSER, margin=title)
     yield acc
-    for part, words, ends, better in (
-        ("diff", ": relevant minus irrelevant", (lowest, widest), True),
-        ("relevant", " to the closest relevant response", (low, high), True),
-        ("irrelevant", " to the closest irrelevant response", (low, high), False),
-    ):
-        yield MetricInfo(f"{name}_{part}", f"{title}{words}", *ends, source=acc.source, higher_is_better=better)
+    yield info(f"{name}_diff", f"{title}: relevant minus irrelevant", lowest, widest)
+    yield info(f"{name}_relevant", f"{title} to the closest relevant response", low, high)
+    yield info(f"{name}_irrelevant", f"{title} to the closest irrelevant response", low, high, higher_is_better=False)
     if name in REFERENCE_METRICS:
-        twin = load_metric(REFERENCE_METRICS[name]).title
-        own = f"{title} as released ({twin})"
-        yield replace(acc, name=f"{name}_acc_reference", title=own, reference=True, source=_CODE)
+        released = f"{title} as released ({load_metric(REFERENCE_METRICS[name]).title})"
+        yield replace(acc, name=f"{name}_acc_reference", title=released, reference=True, source=_CODE)
 
 
 ANSWER_SCHEMA: dict[str, Any] = {
@@ -94,30 +85,18 @@ ANSWER_SCHEMA: dict[str, Any] = {
 }
 
 
-class _Given(NamedTuple):
-    """One answer of an item; ``text`` is None when the model gave none (failed, or never asked)."""
+class _Reply(NamedTuple):
+    """One answer of an item; all that describes its text is None where the model gave none (failed, or never asked)."""
 
     item: Item
     sample: int
     response: Response | None
-    text: str | None
-    refused: bool
-    found: Identification
-
-    @property
-    def empty(self) -> bool:
-        return self.text is not None and is_blank(self.text)
-
-    @property
-    def special(self) -> Outcome | None:
-        """The outcome that takes the place of a metric's own."""
-        if self.text is None:
-            return "failed"
-        return "empty" if self.empty else "refused" if self.refused else None
-
-    @property
-    def other_language(self) -> bool | None:
-        return differs(self.item.language, self.found)
+    text: str | None = None
+    language: str | None = None
+    confidence: float | None = None
+    other_language: bool | None = None
+    refused: bool | None = None
+    empty: bool | None = None
 
 
 def judge_open(items: Sequence[Item], answers: Collection[Answer], options: OpenOptions | None = None) -> Judged:
@@ -132,91 +111,83 @@ def judge_open(items: Sequence[Item], answers: Collection[Answer], options: Open
     Raises UsageError for answers to unknown items and for two answers to one request.
     """
     settings = OpenOptions() if options is None else options
-    given = [_given(*pair) for pair in pair_answers(items, answers)]
-    near = _closenesses(given, settings)
-    rows = (
-        row for i, one in enumerate(given) for row in _score_rows(one, {m: c[i] for m, c in near.items()}, settings)
+    replies = [_reply(*pair) for pair in pair_answers(items, answers)]
+    near = _closenesses(replies, settings)
+    metrics = tuple(open_metrics(settings))
+    rows = (row for i, reply in enumerate(replies) for row in _score_rows(reply, near[i], settings, metrics))
+    headline = [by_metric.get(HEADLINE_METRIC) for by_metric in near]
+    cases = (
+        situation_case(reply.item, OPEN_HEADLINE[0], by_metric.margin, reply.text)
+        for reply, by_metric in zip(replies, headline, strict=True)
+        if by_metric is not None
     )
-    margins = near[HEADLINE_METRIC]
-    cases = (_case(one, found.margin) for one, found in zip(given, margins, strict=True) if found is not None)
-    signatures = pl.DataFrame(
-        list(settings.signatures().items()), schema={"metric": pl.String, "signature": pl.String}, orient="row"
-    )
-    return Judged(
-        score_frame(rows),
-        {
-            "answers": pl.DataFrame(list(map(_answer_row, given, margins)), schema=ANSWER_SCHEMA),
-            "cases": worst_first(cases),
-            "signatures": signatures,
-        },
-    )
+    tables = {
+        "answers": pl.DataFrame(list(map(_answer_row, replies, headline)), schema=ANSWER_SCHEMA),
+        "cases": worst_first(cases),
+        "signatures": pl.DataFrame(list(settings.signatures().items()), schema=("metric", "signature"), orient="row"),
+    }
+    return Judged(score_frame(rows), tables)
 
 
-def _given(item: Item, sample: int, response: Response | None) -> _Given:
+def _reply(item: Item, sample: int, response: Response | None) -> _Reply:
     if response is None or response.failed:
-        return _Given(item, sample, response, None, refused=False, found=Identification(None, 0.0))
+        return _Reply(item, sample, response)
     # A filtered answer may come without text and without an error: the model said nothing.
     text = response.text or ""
-    return _Given(item, sample, response, text, is_refusal(text), identify(text))
+    language = identify(text)
+    other_language = differs(item.language, language)
+    return _Reply(item, sample, response, text, *language, other_language, is_refusal(text), is_blank(text))
 
 
-def _closenesses(given: Sequence[_Given], options: OpenOptions) -> dict[str, list[Closeness | None]]:
-    """Return closeness by metric, beside ``given``; None for answers that are not there."""
-    trials = [trial(one.item, one.text) for one in given if one.text is not None]
-    near: dict[str, list[Closeness | None]] = {}
-    for name, metric in options.computed().items():
-        found = iter(closeness(metric, trials))
-        near[name] = [None if one.text is None else next(found) for one in given]
-    return near
+def _closenesses(replies: Sequence[_Reply], options: OpenOptions) -> list[dict[str, Closeness]]:
+    """Return the closeness of each reply by metric; {} for one that is not there."""
+    trials = [trial(reply.item, reply.text) for reply in replies if reply.text is not None]
+    by_metric = {name: closeness(metric, trials) for name, metric in options.computed().items()}
+    each = zip(*by_metric.values(), strict=True)
+    return [{} if reply.text is None else dict(zip(by_metric, next(each), strict=True)) for reply in replies]
 
 
-def _score_rows(one: _Given, near: Mapping[str, Closeness | None], options: OpenOptions) -> Iterator[dict[str, Any]]:
-    def row(metric: str, value: float | None, outcome: Outcome) -> dict[str, Any]:
-        return score_row(one.item, metric, value, outcome, one.sample)
-
+def _score_rows(
+    reply: _Reply, near: Mapping[str, Closeness], options: OpenOptions, metrics: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    row = partial(score_row, reply.item, sample=reply.sample)
+    if reply.text is None:
+        yield from (row(metric, None, "failed") for metric in metrics)
+        return
+    # The outcome that takes the place of a metric's own.
+    special: Outcome | None = "empty" if reply.empty else "refused" if reply.refused else None
     for metric in options.metrics or ():
-        found = near[metric]
-        yield row(f"{metric}_acc", *_accuracy(found, one.special))
-        values = (None,) * 3 if found is None else (found.margin, found.relevant.value, found.irrelevant.value)
-        for part, value in zip(("diff", "relevant", "irrelevant"), values, strict=True):
-            yield row(f"{metric}_{part}", value, one.special or "scored")
+        value, outcome = accuracy(near[metric].margin)
+        yield row(f"{metric}_acc", value, special or outcome)
+        yield row(f"{metric}_diff", near[metric].margin, special or "scored")
+        yield row(f"{metric}_relevant", near[metric].relevant.value, special or "scored")
+        yield row(f"{metric}_irrelevant", near[metric].irrelevant.value, special or "scored")
         if metric in REFERENCE_METRICS:
-            yield row(f"{metric}_acc_reference", *_accuracy(near[REFERENCE_METRICS[metric]], one.special))
-    for metric, holds in ((LANGUAGE, one.other_language), (REFUSED, one.refused), (EMPTY, one.empty)):
-        yield row(metric, *_share(one, holds))
+            value, outcome = accuracy(near[REFERENCE_METRICS[metric]].margin)
+            yield row(f"{metric}_acc_reference", value, special or outcome)
+    if reply.other_language is None:
+        yield row(LANGUAGE, None, "empty" if reply.empty else "unparsed")
+    else:
+        yield row(LANGUAGE, float(reply.other_language), "scored")
+    yield row(REFUSED, float(bool(reply.refused)), "scored")
+    yield row(EMPTY, float(bool(reply.empty)), "scored")
 
 
-def _accuracy(found: Closeness | None, special: Outcome | None) -> tuple[float | None, Outcome]:
-    if found is None:
-        return None, "failed"
-    value, outcome = accuracy(found.margin)
-    return value, special or outcome
-
-
-def _share(one: _Given, holds: bool | None) -> tuple[float | None, Outcome]:
-    """Value and outcome of a yes-or-no property of an answer; ``holds`` None where it cannot be told."""
-    if one.text is None:
-        return None, "failed"
-    if holds is None:
-        return None, "empty" if one.empty else "unparsed"
-    return float(holds), "scored"
-
-
-def _answer_row(one: _Given, near: Closeness | None) -> dict[str, Any]:
-    response, fields = one.response, one.item.fields
+def _answer_row(reply: _Reply, near: Closeness | None) -> dict[str, Any]:
+    response, fields = reply.response, reply.item.fields
     return {
-        "item_id": one.item.id,
-        "variant": one.item.variant,
-        "culture": one.item.culture,
-        "sample": one.sample,
-        "text": one.text,
+        "item_id": reply.item.id,
+        "variant": reply.item.variant,
+        "culture": reply.item.culture,
+        "sample": reply.sample,
+        "text": reply.text,
         "finish_reason": response.finish_reason if response else None,
-        "language_asked": one.item.language,
-        "language_answered": one.found.language,
-        "language_confidence": one.found.confidence if one.text is not None else None,
-        "other_language": one.other_language,
-        "refused": one.refused if one.text is not None else None,
-        "empty": one.empty if one.text is not None else None,
+        "language_asked": reply.item.language,
+        "language_answered": reply.language,
+        "language_confidence": reply.confidence,
+        "other_language": reply.other_language,
+        "refused": reply.refused,
+        "empty": reply.empty,
         "truncated": response.finish_reason == "length" if response and response.finish_reason else None,
         # An answer without any overlap is close to nothing: naming the first response would mislead.
         "closest_relevant": fields["relevant"][near.relevant.place] if near and near.relevant.value else None,
@@ -225,47 +196,20 @@ def _answer_row(one: _Given, near: Closeness | None) -> dict[str, Any]:
     }
 
 
-def _case(one: _Given, margin: float) -> dict[str, Any]:
-    fields, gloss = one.item.fields, one.item.fields["gloss"]
-    return {
-        **item_columns(one.item),
-        "metric": f"{HEADLINE_METRIC}_acc",
-        "margin": margin,
-        "prompt": fields["prompt"],
-        "prompt_gloss": gloss.get("prompt"),
-        "expected": fields["best"],
-        "expected_gloss": gloss.get("best"),
-        "got": one.text,
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTask(SituationTask):
-    """``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
-
-    settings: OpenOptions
-    name: ClassVar[str] = "kalahi/open"
-    kinds: ClassVar[frozenset[Capability]] = frozenset({"generate"})
-    headline: ClassVar[tuple[str, ...]] = OPEN_HEADLINE
-
-    @property
-    def metrics(self) -> Mapping[str, MetricInfo]:
-        """Every metric this task reports, given which similarities were asked for."""
-        return open_metrics(self.settings)
-
-    @property
-    def plain_options(self) -> Mapping[str, Any]:
-        """What was asked for: similarities, their models and a digest of the weights, length of the answer."""
-        return {**self.settings.as_dict(), **self.settings.encoders()}
-
-    def plain_requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Return one greedy generation request per item (256 new tokens unless set otherwise)."""
-        return greedy_requests(items, self.settings.max_new_tokens)
-
-    def plain_score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Judge texts; see :func:`judge_open`."""
-        return judge_open(items, answers, self.settings)
-
-    def plain_floors(self, items: Sequence[Item]) -> list[Floor]:
-        """Return what an answer to another situation scores, the prompt repeated, and people's own answers."""
-        return open_floors(items, self.settings)
+def open_task(data: DataSource, selection: Selection, items: Sequence[Item], options: OpenOptions) -> SteppedTask:
+    """Return ``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
+    return SteppedTask(
+        name="kalahi/open",
+        data=data,
+        selection=selection,
+        selected=items,
+        needs=frozenset({"generate"}),
+        headline=OPEN_HEADLINE,
+        groups=GROUPS,
+        metrics=open_metrics(options),
+        options={**options.as_dict(), **options.encoders()},
+        requests=partial(greedy_requests, max_new_tokens=options.max_new_tokens),
+        score=partial(judge_open, options=options),
+        floors=partial(open_floors, options=options),
+        item_table=situation_table,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -12,8 +11,8 @@ from pydantic import AfterValidator, Field
 from kapwa.datasets.rows import CellProblem, Culture, Defaults, Filled, FilledTexts, Language, Row, Text, one_of
 from kapwa.datasets.tables import Table, shipped_card
 from kapwa.files import digest
-from kapwa.records import Item
-from kapwa.suites.kalahi.form import PARTS, SEVERAL, SUITE, Entry, response_problems
+from kapwa.suites.items import grouped
+from kapwa.suites.kalahi.form import PARTS, SEVERAL, Entry, response_problems, situation_item
 from kapwa.suites.kalahi.variants import VARIANTS
 
 FILE_NAMES = ("filipino.csv", "filipino_partially_enriched.csv", "filipino_unenriched.csv")
@@ -85,31 +84,9 @@ def released_entries(rows: Sequence[ReleasedRow]) -> list[Entry]:
         for row in rows:
             if row.variant == variant:
                 parts = _prompt_parts(row, partial.get(row.id), skeletons.get((row.culture, row.cluster)))
-                entries.append(Entry(_item(row, parts, release), *row.origin))
+                # As released, byte for byte: stray spaces in a prompt change what a model is asked, so they stay.
+                entries.append(Entry(situation_item(row, variant, row.prompt, parts, {}, **release), row.origin))
     return entries
-
-
-def _item(row: ReleasedRow, parts: Mapping[str, str], release: Mapping[str, str]) -> Item:
-    return Item(
-        id=row.id,
-        suite=SUITE,
-        culture=row.culture,
-        language=row.language,
-        category=row.category,
-        topic=row.topic,
-        variant=row.variant,
-        cluster=row.cluster,
-        fields={
-            # As released, byte for byte: stray spaces inside a prompt change what a model is asked, so they stay.
-            "prompt": row.prompt,
-            **parts,
-            "best": row.best,
-            "relevant": row.relevant,
-            "irrelevant": row.irrelevant,
-            "gloss": {},
-            **release,
-        },
-    )
 
 
 def _prompt_parts(row: ReleasedRow, partial: tuple[str, ...] | None, skeleton: frozenset[str] | None) -> dict[str, str]:
@@ -133,15 +110,14 @@ def _prompt_parts(row: ReleasedRow, partial: tuple[str, ...] | None, skeleton: f
 
 def _skeletons(rows: Sequence[ReleasedRow]) -> dict[tuple[str, str], frozenset[str]]:
     """Lines that every variation of a cluster has: the unenriched prompt, else what the variations share."""
-    prompts: defaultdict[tuple[str, tuple[str, str]], list[frozenset[str]]] = defaultdict(list)
-    for row in rows:
-        prompts[row.variant, (row.culture, row.cluster)].append(frozenset(row.lines))
-    found: dict[tuple[str, str], frozenset[str]] = {}
-    for wanted in ("full", "partial", "unenriched"):  # the later, the better
+    groups = grouped(rows, lambda row: (row.variant, (row.culture, row.cluster)))
+    prompts = {key: [frozenset(row.lines) for row in group] for key, group in groups.items()}
+    skeletons: dict[tuple[str, str], frozenset[str]] = {}
+    for wanted in VARIANTS:  # the later, the better
         for (variant, cluster), lines in prompts.items():
             if variant == wanted and (len(lines) > 1 or variant == "unenriched"):
-                found[cluster] = frozenset.intersection(*lines)
-    return found
+                skeletons[cluster] = frozenset.intersection(*lines)
+    return skeletons
 
 
 def is_release(rows: Sequence[ReleasedRow], variant: str) -> bool:

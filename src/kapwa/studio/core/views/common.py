@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import uuid as uuids
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
+from kapwa.people.agreement import NAMES
 from kapwa.studio.core.desks import offered
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import record
@@ -23,8 +24,10 @@ from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERAT
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
 
+COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
-def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
+
+def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
     common = {
         "project": visit.project,
@@ -42,15 +45,15 @@ def show(request: HttpRequest, visit: Visit, template: str, /, status: int = 200
         "works": bool(offered(visit.member)),
         "model": getattr(settings, "KAPWA_MODEL", ""),
     }
-    return render(request, f"studio/{template}.html", common | context, status=status)
+    return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
 
-def act(request: HttpRequest, visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
+def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
-    return record(visit.project, kind, body, actor=visit.member.author, uuid=own_number(request), **about)
+    return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
 
 
-def own_number(request: HttpRequest) -> uuids.UUID | None:
+def form_number(request: HttpRequest) -> uuids.UUID | None:
     """Return the number that a form brought with it; raise UsageError for what is none."""
     try:
         return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
@@ -66,6 +69,11 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
     if not digits.isdecimal() or len(digits) > 9 or int(digits) > most:
         raise UsageError(_("“%(text)s” is not a whole number up to %(most)d.") % {"text": text, "most": most})
     return int(digits)
+
+
+def named_agreement(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return those of the rows of coefficients that pages show, each with its ``name``."""
+    return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
 
 
 def as_file(content: bytes | str, name: str, kind: str = "application/zip") -> HttpResponse:

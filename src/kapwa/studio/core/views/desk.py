@@ -12,7 +12,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
-from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -30,7 +29,7 @@ from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
 from kapwa.studio.core.tables import Membership
-from kapwa.studio.core.views.common import as_file, own_number, show, whole
+from kapwa.studio.core.views.common import as_file, form_number, show, whole
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
@@ -40,7 +39,7 @@ _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 @page("work/", read=EVERYONE)
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the work that is offered to the member, with how much of it waits."""
-    return show(request, visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
+    return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
 
 
 def waiting(member: Membership) -> list[tuple[Desk, int]]:
@@ -51,25 +50,24 @@ def waiting(member: Membership) -> list[tuple[Desk, int]]:
 @page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
 def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Show a task and take what was filled in; where something is wrong, say where, and keep what was typed."""
-    found, error = desk_of(visit.member, desk), None
+    chosen, error = desk_of(visit.member, desk), None
     typed = {name.removeprefix(FIELD): text for name, text in request.POST.items()}
     if request.method == "POST":
         task = task_of(visit.member, desk, typed.get("subject", ""), typed.get("seen", ""))
         try:
             with transaction.atomic():
-                deliver(visit.member, task, typed, uuid=own_number(request))
+                deliver(visit.member, task, typed, uuid=form_number(request))
             return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1")
         except (UsageError, RefusedError, ConflictError) as wrong:
-            error, drawn = wrong, Work([task], found.left(visit.member))
+            error, drawn = wrong, Work([task], chosen.left(visit.member))
     else:
-        drawn = _draw(found, visit.member, 1)
+        drawn = _draw(chosen, visit.member, 1)
     shown = next(iter(drawn.tasks), None)
     return show(
-        request,
         visit,
         "work_desk",
         200 if error is None else 400 if isinstance(error, UsageError) else 409,
-        desk=found,
+        desk=chosen,
         task=shown,
         form_uuid=uuids.uuid4(),
         fields=[(field, typed.get(field.name, "")) for field in (shown.fields if shown else ())],
@@ -91,8 +89,8 @@ def _draw(desk: Desk, member: Membership, count: int, *, along: bool = False) ->
 @page("work/<slug:desk>/sheet/", read=EVERYONE)
 def work_sheet(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Show tasks as a page to print and fill in by hand."""
-    found, tasks = _along(request, visit, desk)
-    return show(request, visit, "work_sheet", desk=found, tasks=tasks, today=timezone.now().date())
+    chosen, tasks = _along(request, visit, desk)
+    return show(visit, "work_sheet", desk=chosen, tasks=tasks, today=timezone.now().date())
 
 
 @page("work/<slug:desk>/table/", read=EVERYONE)
@@ -108,17 +106,17 @@ def work_odk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
 
 
 def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Task]]:
-    found = desk_of(visit.member, desk)
-    tasks = _draw(found, visit.member, max(1, whole(request.GET.get("n"), ALONG, MOST_TASKS)), along=True).tasks
+    chosen = desk_of(visit.member, desk)
+    tasks = _draw(chosen, visit.member, max(1, whole(request.GET.get("n"), ALONG, MOST_TASKS)), along=True).tasks
     if not tasks:
         raise UsageError(_("There are no tasks for you now."), hint=_("Come back later."))
-    return found, tasks
+    return chosen, tasks
 
 
 @page("bring/", read=EVERYONE, write=EVERYONE, hold_write_lock=False)
 def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take in a file that was filled in elsewhere; a scribe or coordinator brings those of others, too."""
-    others, taken, wrong = visit.may(MODERATORS), None, None
+    others, result, wrong = visit.may(MODERATORS), None, None
     if request.method == "POST":
         sent = request.FILES.get("file")
         if sent is None:
@@ -126,15 +124,15 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
         only = None if others else visit.member
         try:
             with brought(sent, WORK, name=sent.name or "") as path:
-                taken = take_in(visit.project, path, only=only, by=visit.member.author)
+                result = take_in(visit.project, path, only=only, by=visit.member.author)
         except DataError as error:
             wrong = error
-    return show(request, visit, "bring", 400 if wrong else 200, taken=taken, wrong=wrong, others=others)
+    return show(visit, "bring", 400 if wrong else 200, taken=result, wrong=wrong, others=others)
 
 
-def _json(found: Any, content_type: str = "application/json") -> HttpResponse:
-    content = json.dumps(found, ensure_ascii=False).replace("<", "\\u003c")  # nothing that could be taken for a page
-    return HttpResponse(content, content_type=content_type)
+def _json(value: Any) -> HttpResponse:
+    content = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")  # nothing that could be taken for a page
+    return HttpResponse(content, content_type="application/json")
 
 
 @page("sync/", read=EVERYONE, write=EVERYONE, hold_write_lock=False, api=True)
@@ -146,7 +144,7 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
         if len(records) > MOST_RECORDS:
             raise UsageError(f"More than {MOST_RECORDS} records came at once.", hint="Send fewer records at once.")
         with single_writer(), transaction.atomic():
-            return _json({"records": [take({token: visit.member}, one) for one in records]})
+            return _json({"records": [take({token: visit.member}, sent) for sent in records]})
     desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
     return _json({"person": token, "csrf": get_token(request), "desks": desks})
 
@@ -155,10 +153,10 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
 @gzip_page
 def batch(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Give tasks to take along on a phone, leased to the member."""
-    found = desk_of(visit.member, desk)
-    tasks = [asdict(task) for task in _draw(found, visit.member, MOST_TASKS, along=True).tasks]
+    chosen = desk_of(visit.member, desk)
+    tasks = [asdict(task) for task in _draw(chosen, visit.member, MOST_TASKS, along=True).tasks]
     directions = {tag: language(tag).direction for tag in visit.project.languages}
-    return _json({"desk": desk, "title": found.title(), "directions": directions, "tasks": tasks})
+    return _json({"desk": desk, "title": chosen.title(), "directions": directions, "tasks": tasks})
 
 
 @page("phone/", read=EVERYONE)
@@ -170,13 +168,5 @@ def phone(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("phone/manifest.json", read=EVERYONE)
 def manifest(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say how the page is installed as an application."""
-    found = {
-        "name": visit.project.title,
-        "short_name": visit.project.title[:24],
-        "start_url": reverse("phone", args=[visit.project.slug]),
-        "display": "standalone",
-        "background_color": "#fefefe",
-        "theme_color": "#0a6c74",
-        "icons": [{"src": static("studio/icon.svg"), "sizes": "any", "type": "image/svg+xml", "purpose": "any"}],
-    }
-    return _json(found, "application/manifest+json")
+    content_type = "application/manifest+json"
+    return render(request, "studio/manifest.json", {"project": visit.project}, content_type=content_type)

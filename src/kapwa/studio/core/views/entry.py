@@ -25,8 +25,8 @@ def start(request: HttpRequest) -> HttpResponse:
     """Show the projects of who is here, or where to type a code."""
     if not isinstance(request.user, Person):
         return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
-    found = Membership.objects.filter(person=request.user, left=None).select_related("project")
-    members = list(found.order_by("project__title"))
+    memberships = Membership.objects.filter(person=request.user, left=None).select_related("project")
+    members = list(memberships.order_by("project__title"))
     if len(members) == 1:
         return redirect("home" if members[0].roles else "me", project=members[0].project.slug)
     return render(request, "studio/projects.html", {"members": members})
@@ -41,9 +41,9 @@ def enter(request: HttpRequest) -> HttpResponse:
     address = request.META.get("REMOTE_ADDR", "")
     if must_wait(address, code):
         return locked_out(request)
-    found = Invitation.objects.filter(code=hashed(code), used=None)
-    invitation = usable(found).first()
-    if invitation is None and found.exists():
+    invitations = Invitation.objects.filter(code=hashed(code), used=None)
+    invitation = usable(invitations).first()
+    if invitation is None and invitations.exists():
         message = _("This code does not work yet: the member, a scribe or another coordinator has to agree first.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     if invitation is not None:
@@ -76,25 +76,26 @@ def arrive(request: HttpRequest, code: str) -> HttpResponse:
 def join_project(request: HttpRequest) -> HttpResponse:
     """Choose a name to be known by, and come in; the code to come back with is shown once."""
     chosen = Invitation.objects.select_related("project").filter(pk=request.session.get(_INVITED))
-    found = usable(chosen).first()
-    if found is None:
+    invitation = usable(chosen).first()
+    if invitation is None:
         return redirect("enter")
-    here = request.user if isinstance(request.user, Person) and found.member is None else None
+    here = request.user if isinstance(request.user, Person) and invitation.member is None else None
     if request.method != "POST":
-        return render(request, "studio/join.html", {"invitation": found, "here": here})
+        return render(request, "studio/join.html", {"invitation": invitation, "here": here})
     pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
-    lock_project(found.project)
-    if found.member is None:
-        refuse_taken(found.project, pseudonym, here)
-    person, code = join(found, pseudonym, here)
-    author = Membership.objects.get(project=found.project, person=person).author
-    came = ("member.returned", {}) if found.member else ("member.joined", {"roles": found.roles})
-    record(found.project, *came, actor=author, subject=author)
+    lock_project(invitation.project)
+    if invitation.member is None:
+        refuse_taken(invitation.project, pseudonym, here)
+    person, code = join(invitation, pseudonym, here)
+    author = Membership.objects.get(project=invitation.project, person=person).author
+    came = ("member.returned", {}) if invitation.member else ("member.joined", {"roles": invitation.roles})
+    record(invitation.project, *came, actor=author, subject=author)
     del request.session[_INVITED]
     login(request, person)
     if not code:
-        return redirect("home", project=found.project.slug)
-    return render(request, "studio/code.html", {"code": code, "onward": reverse("home", args=[found.project.slug])})
+        return redirect("home", project=invitation.project.slug)
+    onward = reverse("home", args=[invitation.project.slug])
+    return render(request, "studio/code.html", {"code": code, "onward": onward})
 
 
 @public_page("leave/", posts=True)

@@ -45,7 +45,7 @@ def interface_languages(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         return redirect("interface_messages", project=visit.project.slug, tag=_tag(request.POST.get("tag", "")))
     begun = [language(tag) for tag in spoken(visit.project)[1:]]
-    return show(request, visit, "interface_languages", begun=begun, known=known())
+    return show(visit, "interface_languages", begun=begun, known=known())
 
 
 def _tag(typed: str) -> str:
@@ -58,12 +58,12 @@ def _tag(typed: str) -> str:
 def _messages(project: Project, tag: str) -> list[Message]:
     """Return every text of the interface in a language, as the project has it now."""
     rows = {row.source: row for row in InterfaceText.objects.filter(project=project, language=tag)}
-    found = []
+    messages = []
     for entry in overlaid(tag, rows.values()):
         texts, key = forms_of(entry), hashlib.blake2b(entry.msgid.encode(), digest_size=8).hexdigest()
         state = (entry.tcomment or "machine-made") if all(texts) else "missing"
-        found.append(Message(key, entry, texts, state, rows.get(entry.msgid)))
-    return found
+        messages.append(Message(key, entry, texts, state, rows.get(entry.msgid)))
+    return messages
 
 
 @page("interface/<str:tag>/", read=INTERPRETERS, write=INTERPRETERS)
@@ -72,41 +72,41 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
     tag = _tag(tag)
     every = _messages(visit.project, tag)
     if request.method == "POST":
-        found = next((one for one in every if one.key == request.POST.get("key")), None)
-        if found is None:
+        message = next((message for message in every if message.key == request.POST.get("key")), None)
+        if message is None:
             raise UsageError(_("The studio no longer uses this text."), hint=_("Open the page again."))
-        _take(request, visit, tag, found)
-        return redirect(f"{request.get_full_path()}#m{found.key}")
+        _take(request, visit, tag, message)
+        return redirect(f"{request.get_full_path()}#m{message.key}")
     state, words = request.GET.get("state", ""), request.GET.get("words", "")[:200].casefold()
     chosen = [
-        one
-        for one in every
-        if (not state or one.state == state)
-        and any(words in text.casefold() for text in (one.entry.msgid, one.entry.msgid_plural, *one.texts))
+        message
+        for message in every
+        if (not state or message.state == state)
+        and any(words in text.casefold() for text in (message.entry.msgid, message.entry.msgid_plural, *message.texts))
     ]
     shown = Paginator(chosen, _SHOWN).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"shown": shown, "own": language(tag), "states": _STATES, "state": state, "words": words}
-    return show(request, visit, "interface_messages", tag=tag, **context)
+    return show(visit, "interface_messages", tag=tag, **context)
 
 
-def _take(request: HttpRequest, visit: Visit, tag: str, found: Message) -> None:
-    body: dict[str, Any] = {"language": tag, "source": found.entry.msgid}
+def _take(request: HttpRequest, visit: Visit, tag: str, message: Message) -> None:
+    body: dict[str, Any] = {"language": tag, "source": message.entry.msgid}
     if request.POST.get("action") == "approve":
         seen = request.POST.getlist("seen")
-        if found.state == "missing" or [text.replace("\r\n", "\n") for text in seen] != found.texts:
+        if message.state == "missing" or [text.replace("\r\n", "\n") for text in seen] != message.texts:
             raise RefusedError(_("Somebody has changed this text."), hint=_("Open the page again."))
         # What a machine made stands nowhere but in the catalog, so the approval holds it.
-        held = {} if found.row else body | {"texts": found.texts}
-        act(request, visit, "message.approved", held, subject=found.row.id if found.row else "")
+        held = {} if message.row else body | {"texts": message.texts}
+        act(visit, "message.approved", held, subject=message.row.id if message.row else "")
         return
     texts = [tidy(text) for text in request.POST.getlist("text")]
-    if len(texts) != len(found.texts) or not all(texts):
+    if len(texts) != len(message.texts) or not all(texts):
         raise UsageError(_("One form of the text is empty."), hint=_("Fill in all forms."))
-    if said := fault(found.entry, texts):
-        raise UsageError(said, hint=_("Copy these from the English text, and translate the words around them."))
-    if texts == found.texts:
+    if flaw := fault(message.entry, texts):
+        raise UsageError(flaw, hint=_("Copy these from the English text, and translate the words around them."))
+    if texts == message.texts:
         raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
-    act(request, visit, "message.translated", body | {"texts": texts})
+    act(visit, "message.translated", body | {"texts": texts})
 
 
 @page("interface/<str:tag>/django.po", read=INTERPRETERS)

@@ -21,7 +21,7 @@ from kapwa.studio.core.languages import language
 from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
 from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, agreed, page
-from kapwa.studio.core.tables import Event, Person, TracesDue
+from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show
 from kapwa.studio.core.views.desk import waiting
@@ -31,28 +31,28 @@ from kapwa.studio.core.views.desk import waiting
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show what is done and what waits for whom."""
     work = [(desk, left) for desk, left in waiting(visit.member) if left]
-    return form_of(visit.project).home(request, visit, work)
+    return form_of(visit.project).home(visit, work)
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)
 def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the consent text in the languages of the project, and take the member's choice of scopes."""
-    found = texts.newest(visit.project)
+    consents = texts.newest(visit.project)
     if request.method == "POST":
         if request.POST.get("agree") != "yes":
             message = _("Without your agreement, nothing that you write can be used.")
             raise UsageError(message, hint=_("If you do not agree, you can simply leave."))
-        if not found or request.POST.get("version") != str(found[0].version):
+        if not consents or request.POST.get("version") != str(consents[0].version):
             hint = _("Open the page again and read the new version.")
             raise UsageError(_("The text changed while you read it."), hint=hint)
         member = visit.member
-        member.consent_version, member.consented = found[0].version, timezone.now()
+        member.consent_version, member.consented = consents[0].version, timezone.now()
         member.consent_scopes = [scope for scope in texts.SCOPES if request.POST.get(f"scope_{scope}") == "yes"]
         member.save()
         to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
-        act(request, visit, "member.agreed", to_what, subject=member.author)
+        act(visit, "member.agreed", to_what, subject=member.author)
         return redirect("home", project=visit.project.slug)
-    return show(request, visit, "consent", texts=found, scopes=texts.SCOPES)
+    return show(visit, "consent", texts=consents, scopes=texts.SCOPES)
 
 
 @page("me/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -60,13 +60,12 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show and change what the studio knows of the member; everything but the name others see is optional."""
     member, person = visit.member, visit.member.person
     if request.method == "POST":
-        act(request, visit, "member.changed", {}, subject=member.author)
+        act(visit, "member.changed", {}, subject=member.author)
         if request.POST.get("action") == "code":
             code = new_code()
-            person.access = hashed(code)
-            person.save()
+            change(person, access=hashed(code))
             login(request, person)
-            return show(request, visit, "code", code=code, onward="../me/")
+            return show(visit, "code", code=code, onward="../me/")
         pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
         refuse_taken(visit.project, pseudonym, person)
         known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
@@ -84,7 +83,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     spoken = [language(tag) for tag in visit.project.languages]
     by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
     done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
-    return show(request, visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
+    return show(visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
 
 
 @page("back/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -97,32 +96,30 @@ def back(request: HttpRequest, visit: Visit) -> HttpResponse:
             raise RefusedError(_("This no longer exists."), hint=_("Go back to the list."))
         agrees = request.POST.get("answer") == "agree"
         kind = "member.return-agreed" if agrees else "member.return-refused"
-        act(request, visit, kind, {}, subject=asked.member.author)
+        act(visit, kind, {}, subject=asked.member.author)
         if agrees:
-            asked.agreed = visit.member.author
-            asked.save()
+            change(asked, agreed=visit.member.author)
         else:
             asked.delete()
         return redirect("back", project=visit.project.slug)
-    return show(request, visit, "back", waiting=waiting)
+    return show(visit, "back", waiting=waiting)
 
 
 @page("withdraw/", read=EVERYONE, write=EVERYONE, consented=False)
 def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Withdraw in one of three depths; the deeper ones end the visit."""
     if request.method != "POST":
-        return show(request, visit, "withdraw")
+        return show(visit, "withdraw")
     depth, member, person = request.POST.get("depth"), visit.member, visit.member.person
     # The withdrawal stands also where its traces cannot be cleared now; they stay due, and the studio's output says so.
-    act(request, visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
+    act(visit, withdrawals.LEFT, {"depth": depth, "who": withdrawals.mark(member.author)})
     TracesDue.objects.create()
     transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
     transaction.on_commit(clear_traces, robust=True)
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
-        for one in person.memberships.all():
-            one.consent_scopes = [scope for scope in one.consent_scopes if scope != "contact"]
-            one.save()
+        for membership in person.memberships.all():
+            change(membership, consent_scopes=[scope for scope in membership.consent_scopes if scope != "contact"])
         return redirect("me", project=visit.project.slug)
     if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
         message = _("Choose how far to withdraw, and confirm that you are sure.")

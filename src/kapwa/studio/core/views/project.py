@@ -23,7 +23,7 @@ from kapwa.studio.core.languages import checked_tag, known, language
 from kapwa.studio.core.members import ask_back, invite
 from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership, Release
+from kapwa.studio.core.tables import Event, Membership, Release, change
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
 from kapwa.suites.eecc.form import attribute_of
@@ -42,29 +42,28 @@ def people(request: HttpRequest, visit: Visit) -> HttpResponse:
             roles = request.POST.getlist("roles")
             count = max(1, whole(request.POST.get("count"), 1, MOST_INVITED))
             made = [_shown(request, invite(visit.project, roles)) for _one in range(count)]
-            act(request, visit, "member.invited", {"roles": roles, "count": count})
+            act(visit, "member.invited", {"roles": roles, "count": count})
         else:
             member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
             if member is None or member.person is None:
                 raise UsageError(_("There is no such member."))
             if action == "again":
                 made.append(_shown(request, ask_back(member, visit.member.author)))
-                act(request, visit, "member.return", {}, subject=member.author)
+                act(visit, "member.return", {}, subject=member.author)
             else:
                 _set_roles(visit, member, request.POST.getlist("roles"))
-                act(request, visit, "member.roles", {"roles": member.roles}, subject=member.author)
+                act(visit, "member.roles", {"roles": member.roles}, subject=member.author)
                 return redirect("people", project=visit.project.slug)
     members = Membership.objects.filter(project=visit.project).order_by("joined")
-    return show(request, visit, "people", members=members, roles=ROLES, made=made)
+    return show(visit, "people", members=members, roles=ROLES, made=made)
 
 
 def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     chosen = [role for role in ROLES if role in roles]
-    others = [one for one in Membership.objects.filter(project=visit.project, left=None) if one.pk != member.pk]
-    if COORDINATOR not in chosen and not any(COORDINATOR in one.roles for one in others):
+    others = [other for other in Membership.objects.filter(project=visit.project, left=None) if other.pk != member.pk]
+    if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
         raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else a coordinator first."))
-    member.roles = chosen
-    member.save()
+    change(member, roles=chosen)
 
 
 def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
@@ -82,15 +81,17 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         before, changed = _settings_of(project), []
         if request.POST.get("action") == "consent":
-            given = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
-            if not any(text.strip() for text in given.values()):
+            consent_texts = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
+            if not any(text.strip() for text in consent_texts.values()):
                 raise UsageError(_("A consent text cannot be empty."))
-            texts.publish(project, given)
+            texts.publish(project, consent_texts)
             changed = ["consent"]
         elif request.POST.get("action") == "questions":
-            asked = {one.key: tidy(request.POST.get(f"question_{one.key}", ""), 1000) for one in questionnaire(project)}
-            ours = {one.key: one.text for one in questionnaire(project, ours=True)}  # stay in each reader's language
-            project.questions = {key: text for key, text in asked.items() if text and text != ours[key]}
+            project.questions = {}
+            for question in questionnaire(project, ours=True):
+                text = tidy(request.POST.get(f"question_{question.key}", ""), 1000)
+                if text and text != question.text:  # ours stay in each reader's language
+                    project.questions[question.key] = text
         else:
             for name in ("title", "culture", "licence", "contact"):
                 line = tidy_line(request.POST.get(name, ""), 200)
@@ -107,11 +108,11 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
         changed += sorted(name for name in before | after if before.get(name) != after.get(name))
         if changed:  # so that what somebody wrote last can be removed with their contributions
             project.save()
-            act(request, visit, "project.changed", {"names": changed})
+            act(visit, "project.changed", {"names": changed})
         return redirect("settings", project=project.slug)
-    now = {one.language: one.text for one in texts.newest(project)}
+    now = {consent.language: consent.text for consent in texts.newest(project)}
     consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
-    return show(request, visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
+    return show(visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
 
 
 def _checked_attribute(name: str) -> str:
@@ -142,25 +143,25 @@ def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
             version = tidy(request.POST.get("version", ""), 40)
             freeze(project, version, Path(place), actor=visit.member.author)
         return redirect("releases", project=project.slug)
-    found = list(Release.objects.filter(project=project).order_by("-seq"))
+    earlier = list(Release.objects.filter(project=project).order_by("-seq"))
     plan = plan_release(project)
     about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
-    return show(request, visit, "releases", releases=found, **about, held=plan.held, lacking=plan.lacking)
+    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
 
 
 @page("releases/<str:version>/", read=COORDINATORS)
 def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
     """Give a release as an archive, the same bytes at each download."""
-    found = get_object_or_404(Release, project=visit.project, version=version)
-    return zipped(release_files(visit.project, found), f"{visit.project.slug}-{found.version}")
+    release = get_object_or_404(Release, project=visit.project, version=version)
+    return zipped(release_files(visit.project, release), f"{visit.project.slug}-{release.version}")
 
 
 @page("backup/", read=COORDINATORS, write=COORDINATORS)
 def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say what a backup holds; posted to, give an archive without identities and hidden votes, and log that."""
     if request.method != "POST":
-        return show(request, visit, "backup")
-    act(request, visit, "backup.taken", {})
+        return show(visit, "backup")
+    act(visit, "backup.taken", {})
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         export_project(visit.project, Path(place) / "backup.zip", whole=False)
         content = (Path(place) / "backup.zip").read_bytes()
@@ -170,8 +171,8 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("log/", read=COORDINATORS)
 def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show who did what, newest first; texts are on the pages of what they belong to."""
-    found = Event.objects.filter(project=visit.project).order_by("-seq")
-    shown = Paginator(found, _SHOWN).get_page(request.GET.get("page"))
+    events = Event.objects.filter(project=visit.project).order_by("-seq")
+    shown = Paginator(events, _SHOWN).get_page(request.GET.get("page"))
     numbers = form_of(visit.project).numbers(visit.project)
-    rows = [(one, numbers.get(one.subject) or numbers.get(str(one.uuid))) for one in shown]
-    return show(request, visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)
+    rows = [(event, numbers.get(event.subject) or numbers.get(str(event.uuid))) for event in shown]
+    return show(visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)

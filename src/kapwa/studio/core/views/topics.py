@@ -19,18 +19,18 @@ from kapwa.studio.core.views.common import act, show, whole
 @page("topics/", read=EVERYONE, write=WRITERS)
 def topics(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List topics with their coverage; add one, or many pasted as lines "topic, source". One that is there stays."""
-    found = list(Topic.objects.filter(project=visit.project, retired=False))
+    listed = list(Topic.objects.filter(project=visit.project, retired=False))
     if request.method != "POST":
         coverage = form_of(visit.project).topic_coverage(visit.project)
-        return show(request, visit, "topics", topics=found, coverage=coverage)
+        return show(visit, "topics", topics=listed, coverage=coverage)
     origin, target = request.POST.get("origin"), whole(request.POST.get("target"))
     rows = [(*_cells(line), 0) for line in tidy(request.POST.get("pasted", ""), 100_000).split("\n")]
     rows.append((request.POST.get("name", ""), request.POST.get("source", ""), target))
-    there = {one.name for one in found}
+    names = {topic.name for topic in listed}
     for name, source, wanted in rows:
         topic = tidy(name, 200)
-        if topic and topic not in there:
-            there.add(topic)
+        if topic and topic not in names:
+            names.add(topic)
             body = {"name": topic, "source": tidy(source, 500), "target": wanted}
             body["origin"] = "session" if origin == "session" else "seed"
             record(visit.project, "topic.added", body, actor=visit.member.author)
@@ -47,5 +47,5 @@ def _cells(line: str) -> tuple[str, str]:
 @page("topics/<str:topic>/retire/", write=WRITERS)
 def retire_topic(request: HttpRequest, visit: Visit, topic: str) -> HttpResponse:
     """Take a topic off the list."""
-    act(request, visit, "topic.retired", {}, subject=topic[:36])
+    act(visit, "topic.retired", {}, subject=topic[:36])
     return redirect("topics", project=visit.project.slug)

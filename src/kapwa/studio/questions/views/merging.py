@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.languages.phrases import is_non_answer
-from kapwa.people.agreement import NAMES
 from kapwa.people.answers import AnswerAgreement, agreement_of
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.release import item_id
@@ -20,14 +19,13 @@ from kapwa.studio.core.roles import COORDINATORS, MERGERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of, tidy_line
-from kapwa.studio.core.views.common import act, as_file, show
+from kapwa.studio.core.views.common import act, as_file, named_agreement, show
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
 from kapwa.studio.questions.tables import Decision, Wording
 from kapwa.tables_io import csv_bytes
 
-_SHOWN = ("percent", "krippendorff-nominal")
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
 
 
@@ -35,19 +33,18 @@ _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends
 def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show, for a language, how many people answered each question, what most say, and how far they agree."""
     tag, tags = _language_of(request, visit.project)
-    found = _collected(visit.project, tag)
-    agreement = agreed(answer_rows(visit.project, found))
+    merged = _collected(visit.project, tag)
+    agreement = agreed(answer_rows(visit.project, merged))
     rows = agreement.agreement.to_dicts() if agreement else []
     return show(
-        request,
         visit,
         "answers",
-        rows=found,
+        rows=merged,
         own=language(tag),
-        languages=[language(one) for one in tags],
-        agreement=[row | {"name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN],
-        people=len({answer.author for one in found for answer in (*one.counted, *one.old)}),
-        stale=sum(len(one.old) for one in found),
+        languages=[language(language_tag) for language_tag in tags],
+        agreement=named_agreement(rows),
+        people=len({answer.author for wording in merged for answer in (*wording.counted, *wording.old)}),
+        stale=sum(len(wording.old) for wording in merged),
     )
 
 
@@ -55,39 +52,39 @@ def _language_of(request: HttpRequest, project: Project) -> tuple[str, list[str]
     """The language asked for, where any question was worded in it, else the project's own; and all there are."""
     worded = Wording.objects.filter(project=project).exclude(question__kind=PROMPT).values_list("language", flat=True)
     tags = sorted({project.language, *worded})
-    given = request.GET.get("language", "")
-    return given if given in tags else project.language, tags
+    wanted = request.GET.get("language", "")
+    return wanted if wanted in tags else project.language, tags
 
 
 def _collected(project: Project, tag: str) -> list[Merged]:
     """The wordings in a language that are asked, or were answered, with their answers."""
     wordings = Wording.objects.filter(project=project, language=tag).exclude(question__kind=PROMPT)
-    return [one for one in merged_answers(project, wordings) if one.asked or one.counted or one.old]
+    return [merged for merged in merged_answers(project, wordings) if merged.asked or merged.counted or merged.old]
 
 
-def answer_rows(project: Project, found: Sequence[Merged]) -> list[list[str]]:
+def answer_rows(project: Project, merged: Sequence[Merged]) -> list[list[str]]:
     """Return the table of answers, whose columns are _COLUMNS; people are codes, the same in each table of a project.
 
     Codes stand nowhere else, and the rows are in their order: that in which answers came would say whose each is.
     """
     rows = []
-    for one in found:
-        item, first = f"{one.wording.language}/{item_id(project, one.wording.question.number)}", one.first
-        for counts, given in (("yes", one.counted), ("no", one.old)):
-            for answer in given:
+    for wording in merged:
+        item, first = f"{wording.wording.language}/{item_id(project, wording.wording.question.number)}", wording.first
+        for counts, answers in (("yes", wording.counted), ("no", wording.old)):
+            for answer in answers:
                 who, head = f"p{key_of(project, answer.author)}", first.get(answer.author, "")
-                own = (answer.outcome, counts, ";".join(answer.texts), answer.depends, one.wording.text)
-                rows.append([item, who, head if counts == "yes" else "", *own])
+                cells = (answer.outcome, counts, ";".join(answer.texts), answer.depends, wording.wording.text)
+                rows.append([item, who, head if counts == "yes" else "", *cells])
     return sorted(rows)
 
 
 def agreed(rows: Sequence[Sequence[str]]) -> AnswerAgreement | None:
     """Return how far people agree in their first answers after merging, as ``kapwa agreement`` does of the table."""
-    given: dict[str, dict[str, str]] = {}
+    heads: dict[str, dict[str, str]] = {}
     for item, who, head, *_rest in rows:
         if head:
-            given.setdefault(item, {})[who] = head
-    return agreement_of(given) if given else None
+            heads.setdefault(item, {})[who] = head
+    return agreement_of(heads) if heads else None
 
 
 @page("answers/table/", read=COORDINATORS)
@@ -103,55 +100,54 @@ def answers_table(request: HttpRequest, visit: Visit) -> HttpResponse:
 def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show the answers to a question with what may mean the same; take what a person decides."""
     tag, _tags = _language_of(request, visit.project)
-    own = Wording.objects.filter(project=visit.project, language=tag, question__number=number)
-    found = next(iter(merged_answers(visit.project, own.exclude(question__kind=PROMPT))), None)
-    if found is None:
+    wordings = Wording.objects.filter(project=visit.project, language=tag, question__number=number)
+    merged = next(iter(merged_answers(visit.project, wordings.exclude(question__kind=PROMPT))), None)
+    if merged is None:
         raise Http404
     if request.method == "POST":
-        kind, body = _decision(request, found)
-        act(request, visit, kind, {"language": tag, **body}, subject=found.wording.question_id)
+        kind, body = _decision(request, merged)
+        act(visit, kind, {"language": tag, **body}, subject=merged.wording.question_id)
         return redirect(request.get_full_path())
-    moved = [one.body["key"] for one in found.decisions if one.kind == "answers.split"]
-    texts = {key: text for group in found.groups for key, text in group.texts.items()}
+    moved = [decision.body["key"] for decision in merged.decisions if decision.kind == "answers.split"]
+    texts = {key: text for group in merged.groups for key, text in group.texts.items()}
     return show(
-        request,
         visit,
         "merging",
-        found=found,
+        found=merged,
         own=language(tag),
         in_english=tag.partition("-")[0] == "en",
-        empty=[one.key for one in found.groups if all(is_non_answer(text, tag) for text in one.texts.values())],
-        suggested=suggestions(found.groups, tag, moved),
-        decisions=[(one, _told(one, texts)) for one in reversed(found.decisions)],
-        depends=[answer for answer in (*found.counted, *found.old) if answer.depends],
-        old=Counter(text for answer in found.old for text in answer.texts or ["–"]).most_common(),
+        empty=[group.key for group in merged.groups if all(is_non_answer(text, tag) for text in group.texts.values())],
+        suggested=suggestions(merged.groups, tag, moved),
+        decisions=[(decision, _answers_meant(decision, texts)) for decision in reversed(merged.decisions)],
+        depends=[answer for answer in (*merged.counted, *merged.old) if answer.depends],
+        old=Counter(text for answer in merged.old for text in answer.texts or ["–"]).most_common(),
     )
 
 
-def _told(decision: Decision, texts: dict[str, str]) -> list[str]:
+def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:
     """What a decision is about, as people read it; of an answer that nobody gives now, nothing is left to read."""
     body = decision.body
     keys = body.get("keys") or body.get("english") or [body.get("key", "")]
     return [texts[key] for key in keys if key in texts]
 
 
-def _decision(request: HttpRequest, found: Merged) -> tuple[str, dict[str, Any]]:
+def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]]:
     """The kind and body of the event that a posted form asks for; the button that was pressed says which."""
-    post, head = request.POST, {key: group.key for group in found.groups for key in group.texts}
+    post, head = request.POST, {key: group.key for group in merged.groups for key in group.texts}
     if "undo" in post:
         return "answers.undone", {"decision": post["undo"][:40]}
     if "confirm" in post:
-        now = [found.wording.question.revision, found.wording.revision]
+        now = [merged.wording.question.revision, merged.wording.revision]
         if post["confirm"] != ".".join(map(str, now)):
             raise UsageError(_("The question has changed."), hint=_("Open it again and read the new version."))
-        seen = {(one.question_revision, one.wording_revision) for one in found.old}
+        seen = {(answer.question_revision, answer.wording_revision) for answer in merged.old}
         return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": now}
     for name in ("split", "named"):
         if post.get(name) in head:
             return f"answers.{name}", {"key": post[name]}
     if post.get("action") == "english":
         english: dict[str, str] = {}
-        for group in found.groups:
+        for group in merged.groups:
             text = tidy_line(post.get(f"english_{group.key}", ""), 400)
             if text != "; ".join(group.english):  # the head's stands for its group
                 english |= {**dict.fromkeys(group.texts, ""), group.key: text}

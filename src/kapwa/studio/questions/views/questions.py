@@ -26,7 +26,7 @@ from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release
 from kapwa.studio.core.text import pieces, tidy, tidy_line
 from kapwa.studio.core.views.common import act, show
 from kapwa.studio.questions.events import PROMPT, askable
-from kapwa.studio.questions.importing import Taken, import_questions
+from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
 
 # BLEnD's own; a project's topics take their place.
@@ -74,23 +74,23 @@ def questions(request: HttpRequest, visit: Visit) -> HttpResponse:
     written: Counter[str] = Counter()
     agreed: Counter[str] = Counter()
     tags = languages_of(visit.project)
-    for one in Question.objects.filter(project=visit.project).order_by("number").prefetch_related("wordings"):
-        states = {word.language: word.state for word in one.wordings.all()}
-        group = _("How a model is asked") if one.kind == PROMPT else one.topic
-        topics[group].append((one, [(tag, states.get(tag.tag)) for tag in tags]))
-        if one.kind != PROMPT and not one.retired:
-            written[one.topic] += 1
-            agreed[one.topic] += states[one.language] == APPROVED
+    for question in Question.objects.filter(project=visit.project).order_by("number").prefetch_related("wordings"):
+        states = {word.language: word.state for word in question.wordings.all()}
+        group = _("How a model is asked") if question.kind == PROMPT else question.topic
+        topics[group].append((question, [(tag, states.get(tag.tag)) for tag in tags]))
+        if question.kind != PROMPT and not question.retired:
+            written[question.topic] += 1
+            agreed[question.topic] += states[question.language] == APPROVED
     wanted = dict(Topic.objects.filter(project=visit.project, retired=False).values_list("name", "target"))
     rows = [(name, written[name], agreed[name], wanted.get(name)) for name in sorted({*written, *wanted} - {""})]
-    return show(request, visit, "questions", topics=dict(topics), coverage=rows)
+    return show(visit, "questions", topics=dict(topics), coverage=rows)
 
 
 @page("questions/new/", read=WRITERS, write=WRITERS)
 def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write a question, or many at once: a text with a slot such as {thing}, and what goes there, one a line."""
     if request.method != "POST":
-        return _desk(request, visit)
+        return _desk(visit)
     body = {**_typed(request), "language": checked_tag(request.POST.get("language", "")), "name": ""}
     texts, parts = [body["text"]], _SLOT.split(body["text"])
     fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
@@ -119,57 +119,57 @@ def _typed(request: HttpRequest) -> dict[str, str]:
     return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
 
 
-def _desk(request: HttpRequest, visit: Visit, question: Question | None = None) -> HttpResponse:
+def _desk(visit: Visit, question: Question | None = None) -> HttpResponse:
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
     shown: dict[str, Any] = {"question": question, "kinds": KIND_NAMES, "languages": languages_of(visit.project)}
     topics = dict.fromkeys(filter(None, [question and question.topic, *(named or TOPICS)]))
-    return show(request, visit, "question_desk", **shown, topics=topics)
+    return show(visit, "question_desk", **shown, topics=topics)
 
 
 @page("questions/<int:number>/edit/", read=WRITERS, write=WRITERS)
 def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a question; a changed text is agreed to anew, and so are its wordings."""
-    found = get_object_or_404(Question, project=visit.project, number=number)
+    question = get_object_or_404(Question, project=visit.project, number=number)
     if request.method != "POST":
-        return _desk(request, visit, found)
+        return _desk(visit, question)
     body = {**_typed(request), "base": request.POST.get("base", "")[:36]}
-    act(request, visit, "question.revised", body, subject=found.id, parent=found.seq)
-    return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
+    act(visit, "question.revised", body, subject=question.id)
+    return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
 @page("questions/<int:number>/retire/", write=WRITERS)
 def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take a question out of use, or back into it."""
-    found = get_object_or_404(Question, project=visit.project, number=number)
-    act(request, visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=found.id)
-    return redirect("wording", project=visit.project.slug, tag=found.language, number=number)
+    question = get_object_or_404(Question, project=visit.project, number=number)
+    act(visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=question.id)
+    return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
 @page("questions/import/", read=WRITERS, write=WRITERS, hold_write_lock=False)
 def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
     if request.method != "POST":
-        return show(request, visit, "question_import")
+        return show(visit, "question_import")
     file = request.FILES.get("table")
     if file is None:
         known = ", ".join(QUESTIONS)
         raise UsageError(_("No table was sent."), hint=_("Choose a file of one of these kinds: %s.") % known)
     try:
         with brought(file, QUESTIONS, name=file.name or "") as path:
-            taken = import_questions(visit.project, path)
+            result = import_questions(visit.project, path)
     except DataError as error:
-        taken = Taken(problems=[error])
-    return show(request, visit, "question_import", 400 if taken.problems else 200, taken=taken)
+        result = Imported(problems=[error])
+    return show(visit, "question_import", 400 if result.problems else 200, taken=result)
 
 
 def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
     """Return the questions that wait for the visitor in a language, with their wordings in it, by number."""
-    found = []
-    for one in texts_in(visit.project, tag).prefetch_related("wordings"):
-        words = {word.language: word for word in one.wordings.all()}
-        if _waits(visit, words.get(tag), words[one.language]):
-            found.append((one, words.get(tag)))
-    return found
+    waiting = []
+    for question in texts_in(visit.project, tag).prefetch_related("wordings"):
+        words = {word.language: word for word in question.wordings.all()}
+        if _waits(visit, words.get(tag), words[question.language]):
+            waiting.append((question, words.get(tag)))
+    return waiting
 
 
 def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
@@ -178,24 +178,24 @@ def _waits(visit: Visit, word: Wording | None, source: Wording) -> bool:
         return source.state == APPROVED and visit.may(TRANSLATORS)
     if word.state == APPROVED or not visit.may(AGREEING):
         return False
-    own = visit.member.author
-    return bool(word.refused) if word.author == own else own not in (*word.authors, *word.agreed, *word.refused)
+    author = visit.member.author
+    return bool(word.refused) if word.author == author else author not in (*word.authors, *word.agreed, *word.refused)
 
 
 def progress(visit: Visit) -> list[dict[str, Any]]:
     """Return, of each language, how many texts are ``due`` in it, their states, how many wait, and who answered."""
     project, rows = visit.project, []
-    for one in languages_of(project):
-        due = texts_in(project, one.tag)
-        states = Counter(due.filter(wordings__language=one.tag).values_list("wordings__state", flat=True))
-        row = {"language": one, "due": due.count(), "states": states, "waiting": len(waiting_in(visit, one.tag))}
-        asked = askable(project, one.tag).filter(language__in=project.languages)
+    for spoken in languages_of(project):
+        due = texts_in(project, spoken.tag)
+        states = Counter(due.filter(wordings__language=spoken.tag).values_list("wordings__state", flat=True))
+        row = {"language": spoken, "due": due.count(), "states": states, "waiting": len(waiting_in(visit, spoken.tag))}
+        asked = askable(project, spoken.tag).filter(language__in=project.languages)
         answered = {"asked": asked.count(), "full": asked.filter(people__gte=project.people_each).count()}
         rows.append(row | answered | {"missing": row["due"] - states.total()})
     return rows
 
 
-def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show how far a project is: questions, wordings and answers by language, and releases."""
     rows = progress(visit)
     steps = {
@@ -206,49 +206,49 @@ def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -
         "releases": Release.objects.filter(project=visit.project).count(),
         "reads": visit.may(QUESTION_READERS),
     }
-    return show(request, visit, "home_everyday", **steps)
+    return show(visit, "home_everyday", **steps)
 
 
 @page("translate/", read=QUESTION_READERS)
 def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the languages of the project, with the states of the wordings and what waits for the visitor."""
-    return show(request, visit, "translate", rows=progress(visit), needed=NEEDED)
+    return show(visit, "translate", rows=progress(visit), needed=NEEDED)
 
 
 @page("translate/<str:tag>/", read=QUESTION_READERS)
 def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
     """Show what waits for the visitor in a language: each source beside its wording."""
-    own = _language(visit, tag)
-    return show(request, visit, "translate_into", own=own, waiting=waiting_in(visit, own.tag))
+    spoken = _language(visit, tag)
+    return show(visit, "translate_into", own=spoken, waiting=waiting_in(visit, spoken.tag))
 
 
 def _language(visit: Visit, tag: str) -> Language:
-    for one in languages_of(visit.project):
-        if one.tag == tag:
-            return one
+    for spoken in languages_of(visit.project):
+        if spoken.tag == tag:
+            return spoken
     raise Http404
 
 
 @page("translate/<str:tag>/<int:number>/", read=QUESTION_READERS, write=AGREEING)
 def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpResponse:
     """Show a question and its wording in a language side by side; propose another, agree, or say why not."""
-    own, found = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
+    spoken, question = _language(visit, tag), get_object_or_404(Question, project=visit.project, number=number)
     if request.method == "POST":
-        kind, body = _said(request, visit, found)
-        act(request, visit, kind, body | {"language": own.tag}, subject=found.id, parent=found.seq)
-        return redirect("translate_into", project=visit.project.slug, tag=own.tag)
-    words = {one.language: one for one in found.wordings.all()}
-    word, since = words.get(own.tag), None
+        kind, body = _opinion(request, visit, question)
+        act(visit, kind, body | {"language": spoken.tag}, subject=question.id)
+        return redirect("translate_into", project=visit.project.slug, tag=spoken.tag)
+    words = {version.language: version for version in question.wordings.all()}
+    word, since = words.get(spoken.tag), None
     if word and word.state == OUTDATED:  # what the question has become since it was worded
         seen = Event.objects.get(uuid=word.text_event).body["source"]
-        since = pieces(Event.objects.get(uuid=seen).body["text"], found.text)
-    shown = {"question": found, "word": word, "own": own, "source": words[found.language], "since": since}
-    shown |= {"history": history(found, own.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
-    shown |= {"kind": KIND_NAMES[found.kind]}
-    return show(request, visit, "wording", **shown)
+        since = pieces(Event.objects.get(uuid=seen).body["text"], question.text)
+    shown = {"question": question, "word": word, "own": spoken, "source": words[question.language], "since": since}
+    shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
+    shown |= {"kind": KIND_NAMES[question.kind]}
+    return show(visit, "wording", **shown)
 
 
-def _said(request: HttpRequest, visit: Visit, question: Question) -> tuple[str, dict[str, str]]:
+def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[str, dict[str, str]]:
     """Return the event's kind and body of a proposal, an agreement or a refusal."""
     action, post = request.POST.get("action"), request.POST
     if action == "propose":
@@ -271,10 +271,10 @@ def history(question: Question, tag: str) -> list[tuple[Event, list[tuple[str, s
     """Return the log of a question in a language, newest first: its texts, with what each changed, and opinions."""
     kinds = {"question.written", "question.revised"} if tag == question.language else {"wording.proposed"}
     events = Event.objects.filter(Q(uuid=question.id) | Q(subject=question.id), project=question.project_id)
-    found, before = [], ""
-    for one in events.filter(kind__in=kinds | {"wording.agreed", "wording.refused"}, erased=False).order_by("seq"):
-        if one.body.get("language", tag) == tag:
-            text = one.body.get("text", "")
-            found.append((one, pieces(before or text, text) if text else []))
+    entries, before = [], ""
+    for event in events.filter(kind__in=kinds | {"wording.agreed", "wording.refused"}, erased=False).order_by("seq"):
+        if event.body.get("language", tag) == tag:
+            text = event.body.get("text", "")
+            entries.append((event, pieces(before or text, text) if text else []))
             before = text or before
-    return found[::-1]
+    return entries[::-1]

@@ -21,25 +21,24 @@ from kapwa.studio.situations.tables import Elicited, Situation
 def elicit(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Ask the questions, take an answer, and show one's own answers; coordinators see everybody's."""
     questions = questions_of(visit.project)
-    asked = {one.key: one.text for one in questions}
+    asked = {question.key: question.text for question in questions}
     if request.method == "POST":
         key, text = request.POST.get("question", ""), tidy(request.POST.get("text", ""))
         if key not in asked or not text:
             raise UsageError(_("Choose a question and write an answer."), hint=_("Go back; what you wrote is below."))
         tag = checked_tag(request.POST.get("language") or visit.project.language)
         body = {"question": key, "text": text, "language": tag, "topic": tidy(request.POST.get("topic", ""), 200)}
-        act(request, visit, "elicited.answered", body)
+        act(visit, "elicited.answered", body)
         return redirect("elicit", project=visit.project.slug)
-    found = Elicited.objects.filter(project=visit.project)
+    answers = Elicited.objects.filter(project=visit.project)
     if not visit.may(COORDINATORS):
-        found = found.filter(author=visit.member.author)
+        answers = answers.filter(author=visit.member.author)
     made = Situation.objects.filter(project=visit.project)
     return show(
-        request,
         visit,
         "elicit",
         questions=questions,
-        answers=[(one, asked.get(one.question, one.question), made.filter(elicited=one.id)) for one in found],
+        answers=[(row, asked.get(row.question, row.question), made.filter(elicited=row.id)) for row in answers],
         languages=[language(tag) for tag in visit.project.languages],
         topics=Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True),
     )

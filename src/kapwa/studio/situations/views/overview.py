@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils.translation import gettext_noop
 
-from kapwa.people.agreement import NAMES, agreement_rows
+from kapwa.people.agreement import agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
 from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project, Topic
-from kapwa.studio.core.views.common import show
+from kapwa.studio.core.views.common import named_agreement, show
 from kapwa.studio.situations.checks import longest_trick, usual_place
 from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
-
-_SHOWN = ("percent", "krippendorff-nominal")
 
 
 class Coverage(NamedTuple):
@@ -39,11 +37,11 @@ class Coverage(NamedTuple):
 
 def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage]:
     """Return coverage by topic and by category, each with plots drawn as reports draw theirs; [] where nothing is."""
-    found, kept = [], list(situations)
+    tables, kept = [], list(situations)
     targets = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
     for by, wanted in (("topic", targets), ("category", dict.fromkeys(CATEGORIES, 0) if kept else {})):
-        every = Counter(one.fields.get(by, "") for one in kept)
-        done = Counter(one.fields.get(by, "") for one in kept if one.state not in (DRAFT, IN_REVIEW))
+        every = Counter(situation.fields.get(by, "") for situation in kept)
+        done = Counter(situation.fields.get(by, "") for situation in kept if situation.state not in (DRAFT, IN_REVIEW))
         counts = [(name, every[name], done[name], wanted.get(name, 0)) for name in sorted({*every, *wanted} - {""})]
         if not counts:
             continue
@@ -55,8 +53,8 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
         keys = {gettext_noop("written"): key_svg("zone"), gettext_noop("accepted"): key_svg("band")}
         if any(aim for *_, aim in counts):
             keys[gettext_noop("wanted")] = key_svg("top")
-        found.append(Coverage(by, rows, axis_svg(chart), keys))
-    return found
+        tables.append(Coverage(by, rows, axis_svg(chart), keys))
+    return tables
 
 
 def topic_coverage(project: Project) -> list[Coverage]:
@@ -77,29 +75,28 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     if not people:
         return []
     table = [[votes.get(author) for author in people] for votes in cells.values()]
-    rows = agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500)
-    return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in _SHOWN]
+    return named_agreement(agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500))
 
 
-def home(request: HttpRequest, visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
+def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show situations by their states, those that wait for the visitor, and how far people agree."""
-    project, own = visit.project, visit.member.author
+    project, author = visit.project, visit.member.author
     situations = list(Situation.objects.filter(project=project).order_by("number"))
-    by_state = {state: [one for one in situations if one.state == state] for state in STATES}
-    voted = set(Vote.objects.filter(project=project, author=own).values_list("situation", "round"))
-    unseen = [one for one in by_state[IN_REVIEW] if own not in one.authors and (one.id, one.round) not in voted]
+    by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES}
+    voted = set(Vote.objects.filter(project=project, author=author).values_list("situation", "round"))
+    unseen = [row for row in by_state[IN_REVIEW] if author not in row.authors and (row.id, row.round) not in voted]
     waits = {
-        "vote": [one for one in unseen if visit.may(REVIEWERS) and not one.revealed],
-        "finish": [one for one in by_state[DRAFT] if visit.may(WRITERS) and one.author == own],
-        "discuss": [one for one in by_state[IN_REVIEW] if visit.may(READERS) and one.revealed],
+        "vote": [situation for situation in unseen if visit.may(REVIEWERS) and not situation.revealed],
+        "finish": [situation for situation in by_state[DRAFT] if visit.may(WRITERS) and situation.author == author],
+        "discuss": [situation for situation in by_state[IN_REVIEW] if visit.may(READERS) and situation.revealed],
         "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
     }
     context: dict[str, Any] = {
-        "counts": [(state, len(found)) for state, found in by_state.items()],
+        "counts": [(state, len(of_state)) for state, of_state in by_state.items()],
         "coverage": coverage(project, situations),
-        "trick": longest_trick(one.fields for one in situations),
-        "place": usual_place(one.fields for one in situations),
+        "trick": longest_trick(situation.fields for situation in situations),
+        "place": usual_place(situation.fields for situation in situations),
         "total": len(situations),
         "agreement": agreement(project) if visit.may(MODERATORS) else [],
     }
-    return show(request, visit, "home", waiting=waits, work=work, **context)
+    return show(visit, "home", waiting=waits, work=work, **context)

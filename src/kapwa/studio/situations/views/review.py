@@ -24,66 +24,65 @@ from kapwa.studio.situations.views.writing import reading, refuse_others, situat
 @page("situations/<int:number>/", read=READERS)
 def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show a situation: how it reads, its votes once revealed, the discussion, and how it came to be."""
-    found = situation_or_404(visit, number)
-    is_author = visit.member.author in found.authors
-    hidden = found.state == IN_REVIEW and not found.revealed
+    row = situation_or_404(visit, number)
+    is_author = visit.member.author in row.authors
+    hidden = row.state == IN_REVIEW and not row.revealed
     may_vote = hidden and visit.may(REVIEWERS) and not is_author
-    mine = Vote.objects.filter(situation=found.id, round=found.round, author=visit.member.author).first()
-    best_shown = tells_best(visit, found)
-    said = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=found.id, erased=False)
-    votes = Vote.objects.filter(situation=found.id)
+    mine = Vote.objects.filter(situation=row.id, round=row.round, author=visit.member.author).first()
+    best_shown = tells_best(visit, row)
+    remarks = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=row.id, erased=False)
+    votes = Vote.objects.filter(situation=row.id)
     return show(
-        request,
         visit,
         "situation",
-        situation=found,
+        situation=row,
         mine=mine,
         may_vote=may_vote,
         is_author=is_author,
         best_shown=best_shown,
         owns=is_author or visit.may(MODERATORS),
         # Before the reveal a page tells how many voted, and nothing of what.
-        votes=votes.filter(round__lt=found.round) if hidden else votes,
-        voted=len(votes_of(found)),
-        remarks=[one for one in said.order_by("seq") if one.body["text"]],  # "" where it quoted what was removed
-        history=_history(Revision.objects.filter(situation=found.id), with_best=best_shown),
-        **reading(visit, found.fields),
+        votes=votes.filter(round__lt=row.round) if hidden else votes,
+        voted=len(votes_of(row)),
+        remarks=remarks.exclude(body__text="").order_by("seq"),  # "" where it quoted what was removed
+        history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
+        **reading(visit, row.fields),
     )
 
 
 def _history(revisions: Iterable[Revision], *, with_best: bool) -> list[tuple[Revision, list[tuple[str, Pieces]]]]:
     """Return the revisions, newest first, each with what it changed."""
-    found: list[tuple[Revision, list[tuple[str, Pieces]]]] = []
+    entries: list[tuple[Revision, list[tuple[str, Pieces]]]] = []
     before: Fields = {}
-    for one in revisions:
-        differing = changes(before, one.fields) if before else {}
+    for revision in revisions:
+        differing = changes(before, revision.fields) if before else {}
         names = [name for name in differing if with_best or name != "best"]
         shown = [(name, pieces(before.get(name, ""), differing[name])) for name in names]
-        found.insert(0, (one, shown))
-        before = one.fields
-    return found
+        entries.insert(0, (revision, shown))
+        before = revision.fields
+    return entries
 
 
-def _happens(visit: Visit, request: HttpRequest, found: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
+def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -> HttpResponse:
     """Record what happens to a situation, and show it."""
-    act(request, visit, f"situation.{kind}", body, subject=found.id)
-    return redirect("situation", project=visit.project.slug, number=found.number)
+    act(visit, f"situation.{kind}", body, subject=row.id)
+    return redirect("situation", project=visit.project.slug, number=row.number)
 
 
 @page("situations/<int:number>/submit/", write=WRITERS)
 def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Send a draft to review, if nothing is missing from it."""
-    found = situation_or_404(visit, number)
-    refuse_others(visit, found)
-    return _happens(visit, request, found, "submitted", {})
+    row = situation_or_404(visit, number)
+    refuse_others(visit, row)
+    return _happens(visit, row, "submitted", {})
 
 
 @page("situations/<int:number>/return/", write=WRITERS)
 def return_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Take a situation out of review, back to a draft."""
-    found = situation_or_404(visit, number)
-    refuse_others(visit, found)
-    return _happens(visit, request, found, "returned", {})
+    row = situation_or_404(visit, number)
+    refuse_others(visit, row)
+    return _happens(visit, row, "returned", {})
 
 
 @page("situations/<int:number>/vote/", write=REVIEWERS)
@@ -94,31 +93,31 @@ def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         raise UsageError(_("The vote is not complete."), hint=_("Choose whether to accept, change or reject it."))
     body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
     body["remark"] = tidy(request.POST.get("remark", ""))
-    return _happens(visit, request, situation_or_404(visit, number), "voted", body)
+    return _happens(visit, situation_or_404(visit, number), "voted", body)
 
 
 @page("situations/<int:number>/reveal/", write=MODERATORS)
 def reveal(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Show everybody the votes of this round."""
-    return _happens(visit, request, situation_or_404(visit, number), "revealed", {})
+    return _happens(visit, situation_or_404(visit, number), "revealed", {})
 
 
 @page("situations/<int:number>/discuss/", write=READERS)
 def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Say something, or keep a dissent."""
-    found = situation_or_404(visit, number)
+    row = situation_or_404(visit, number)
     text = tidy(request.POST.get("text", ""))
     if not text:
         raise UsageError(_("Nothing was written."), hint=_("Write what you think, then send it."))
     body = {"text": text, "dissent": request.POST.get("dissent") == "yes"}
-    body["language"] = found.fields.get("language") or visit.project.language
-    return _happens(visit, request, found, "discussed", body)
+    body["language"] = row.fields.get("language") or visit.project.language
+    return _happens(visit, row, "discussed", body)
 
 
 @page("situations/<int:number>/accept/", write=MODERATORS)
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it."""
-    return _happens(visit, request, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+    return _happens(visit, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
 
 
 @page("sessions/", read=READERS, write=MODERATORS)
@@ -127,12 +126,12 @@ def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
     members = Membership.objects.filter(project=visit.project, left=None).order_by("pseudonym")
     if request.method == "POST":
         here = set(request.POST.getlist("attendees")[:200])
-        known = [one.author for one in members if one.author in here]
+        known = [member.author for member in members if member.author in here]
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
             raise UsageError(_("A session needs a title and participants."), hint=_("Go back and fill in both."))
-        act(request, visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
+        act(visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
         return redirect("sessions", project=visit.project.slug)
-    found = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
+    opened = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
     waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
-    return show(request, visit, "sessions", sessions=found, members=members, waiting=waiting)
+    return show(visit, "sessions", sessions=opened, members=members, waiting=waiting)

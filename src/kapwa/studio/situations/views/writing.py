@@ -33,9 +33,9 @@ _LINES = "<!-- lines -->"
 @page("situations/", read=READERS)
 def situations(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the situations, by state if asked."""
-    found = Situation.objects.filter(project=visit.project).order_by("number")
+    rows = Situation.objects.filter(project=visit.project).order_by("number")
     state = request.GET.get("state", "")
-    return show(request, visit, "situations", situations=found.filter(state=state) if state else found, state=state)
+    return show(visit, "situations", situations=rows.filter(state=state) if state else rows, state=state)
 
 
 @page("situations/new/", read=WRITERS, write=WRITERS)
@@ -48,20 +48,20 @@ def new_situation(request: HttpRequest, visit: Visit) -> HttpResponse:
             body |= {"origin": origin.id, "base": origin.revision}
         if request.POST.get("elicited"):
             body["elicited"] = request.POST["elicited"][:36]
-        event = act(request, visit, "situation.drafted", body)
+        event = act(visit, "situation.drafted", body)
         return redirect("situation", project=visit.project.slug, number=event.body["number"])
     elicited = Elicited.objects.filter(project=visit.project, id=request.GET.get("elicited", "")).first()
     # Which response is best is what a variation is about.
     fields = origin.fields | {"best": ""} if origin else {"language": visit.project.language}
     if elicited:
         fields |= {"language": elicited.language, "topic": elicited.topic, "context": elicited.text}
-    return _desk(request, visit, fields, origin, origin=origin, elicited=elicited)
+    return _desk(visit, fields, origin, origin=origin, elicited=elicited)
 
 
 def situation_or_404(visit: Visit, number: int) -> Situation:
     """Return the project's situation that people see under ``number``."""
-    found: Situation = get_object_or_404(Situation, project=visit.project, number=number)
-    return found
+    row: Situation = get_object_or_404(Situation, project=visit.project, number=number)
+    return row
 
 
 def _named(visit: Visit, number: str | None) -> Situation | None:
@@ -71,19 +71,19 @@ def _named(visit: Visit, number: str | None) -> Situation | None:
 @page("situations/<int:number>/edit/", read=WRITERS, write=WRITERS)
 def edit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Change a situation; after the draft for one of the four reasons."""
-    found = situation_or_404(visit, number)
-    if found.state == DRAFT:
-        refuse_others(visit, found)
-    refuse_while_voting(found)
+    row = situation_or_404(visit, number)
+    if row.state == DRAFT:
+        refuse_others(visit, row)
+    refuse_while_voting(row)
     if request.method == "POST":
         base = whole(request.POST.get("base"))
-        seen = Revision.objects.filter(id=f"{found.id}:{base}").first()
+        seen = Revision.objects.filter(id=f"{row.id}:{base}").first()
         body = {"changes": changes(seen.fields if seen else {}, read_fields(request.POST)), "base": base}
-        if found.state != DRAFT:
+        if row.state != DRAFT:
             body |= {"reason": request.POST.get("reason", ""), "note": tidy(request.POST.get("note", ""))}
-        act(request, visit, "situation.revised", body, subject=found.id, parent=found.seq)
+        act(visit, "situation.revised", body, subject=row.id)
         return redirect("situation", project=visit.project.slug, number=number)
-    return _desk(request, visit, found.fields, found, situation=found, reasons=REASONS if found.state != DRAFT else ())
+    return _desk(visit, row.fields, row, situation=row, reasons=REASONS if row.state != DRAFT else ())
 
 
 def tells_best(visit: Visit, situation: Situation) -> bool:
@@ -101,23 +101,20 @@ def refuse_others(visit: Visit, situation: Situation) -> None:
         raise RefusedError(_("This is somebody else's draft."), hint=_("You can review it once it is sent to review."))
 
 
-def _desk(
-    request: HttpRequest, visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any
-) -> HttpResponse:
+def _desk(visit: Visit, fields: dict[str, str], near: Situation | None, **context: Any) -> HttpResponse:
     """Show the form with ``fields``; ``near``: the situation that is changed or varied."""
     named = Topic.objects.filter(project=visit.project, retired=False).values_list("name", flat=True)
-    told = checks_and_previews(visit, fields, near)
+    checks = checks_and_previews(visit, fields, near)
     alike = Situation.objects.filter(project=visit.project, cluster=near.cluster if near else "")
     return show(
-        request,
         visit,
         "desk",
         fields=fields,
-        languages=[language(one) for one in dict.fromkeys([*visit.project.languages, told["own"].tag])],
+        languages=[language(tag) for tag in dict.fromkeys([*visit.project.languages, checks["own"].tag])],
         topics=dict.fromkeys(filter(None, [*(named or TOPICS), fields.get("topic")])),
         categories=dict.fromkeys(filter(None, [*CATEGORIES, fields.get("category")])),
-        variations=[(one, tells_best(visit, one)) for one in alike.order_by("number")],
-        **told,
+        variations=[(variation, tells_best(visit, variation)) for variation in alike.order_by("number")],
+        **checks,
         **context,
     )
 
@@ -137,8 +134,8 @@ def reading(visit: Visit, fields: Fields) -> dict[str, Any]:
 def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) -> dict[str, Any]:
     """Return what the checks say, and how the three variants read."""
     others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
-    said = check_fields(fields, {one.number: one.fields for one in others})
-    return {"findings": said, **reading(visit, fields)}
+    findings = check_fields(fields, {other.number: other.fields for other in others})
+    return {"findings": findings, **reading(visit, fields)}
 
 
 @page("check/", write=WRITERS)
@@ -151,12 +148,12 @@ def check_writing(request: HttpRequest, visit: Visit) -> HttpResponse:
 @page("ask/", read=WRITERS, write=WRITERS, hold_write_lock=False)
 def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Ask the model about one situation, or what it was not asked yet: the page grows by a line with each answer."""
-    one = _named(visit, request.POST.get("number"))
-    found = [one] if one else _unasked(visit)
-    if request.method != "POST" or not found:
-        return show(request, visit, "ask", situations=found)
-    whole_page = show(request, visit, "ask", situations=found, running=True).content.decode()
-    answer = StreamingHttpResponse(_lines(visit, found, *whole_page.split(_LINES)))
+    chosen = _named(visit, request.POST.get("number"))
+    asked = [chosen] if chosen else _unasked(visit)
+    if request.method != "POST" or not asked:
+        return show(visit, "ask", situations=asked)
+    whole_page = show(visit, "ask", situations=asked, running=True).content.decode()
+    answer = StreamingHttpResponse(_lines(visit, asked, *whole_page.split(_LINES)))
     answer["X-Accel-Buffering"] = "no"  # a proxy must not keep the lines back
     return answer
 
@@ -164,24 +161,24 @@ def ask_model(request: HttpRequest, visit: Visit) -> HttpResponseBase:
 def _unasked(visit: Visit) -> list[Situation]:
     """Return whole situations, the member's own or, for moderators, all, that this model has not seen as they read."""
     return [
-        one
-        for one in Situation.objects.filter(project=visit.project).exclude(state=FROZEN).order_by("number")
-        if (visit.may(MODERATORS) or visit.member.author in one.authors)
-        and all((seen["revision"], seen.get("asked")) != (one.revision, model_name()) for seen in one.model_seen)
-        and not any(said.severity == "error" for said in check_fields(one.fields))
+        row
+        for row in Situation.objects.filter(project=visit.project).exclude(state=FROZEN).order_by("number")
+        if (visit.may(MODERATORS) or visit.member.author in row.authors)
+        and all((seen["revision"], seen.get("asked")) != (row.revision, model_name()) for seen in row.model_seen)
+        and not any(finding.severity == "error" for finding in check_fields(row.fields))
     ]
 
 
-def _lines(visit: Visit, found: list[Situation], head: str, tail: str) -> Iterator[str]:
+def _lines(visit: Visit, asked: list[Situation], head: str, tail: str) -> Iterator[str]:
     """Give the page in pieces; it ends early, and says why, where the model fails or the member left meanwhile."""
     yield head
-    for done, one in enumerate(found, start=1):
-        line = {"project": visit.project, "situation": one, "done": done, "all": len(found)}
+    for done, situation in enumerate(asked, start=1):
+        line = {"project": visit.project, "situation": situation, "done": done, "all": len(asked)}
         try:
-            check_whole(one.fields)
-            body = {**ask(one.fields), "revision": one.revision}
+            check_whole(situation.fields)
+            body = {**ask(situation.fields), "revision": situation.revision}
             with single_writer(), transaction.atomic():
-                record(visit.project, "situation.asked", body, actor=visit.member.author, subject=one.id)
+                record(visit.project, "situation.asked", body, actor=visit.member.author, subject=situation.id)
         except KapwaError as error:
             yield render_to_string("studio/asked.html", {**line, "error": error.summary})
             break

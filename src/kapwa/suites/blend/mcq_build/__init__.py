@@ -83,8 +83,8 @@ class Mcq(NamedTuple):
     def row(self) -> tuple[Any, ...]:
         """The cells of its row in ``mcq.csv``."""
         asked = self.question
-        own = (f"{asked.item_id}/{self.variant}", asked.country, asked.id, asked.topic, asked.english)
-        return (*own, *self.options, self.answer, *self.cultures, self.variant)
+        cells = (f"{asked.item_id}/{self.variant}", asked.country, asked.id, asked.topic, asked.english)
+        return (*cells, *self.options, self.answer, *self.cultures, self.variant)
 
 
 def build_mcq(
@@ -114,45 +114,56 @@ def build_mcq(
     unfit = {name: reason for name, group in groups.items() if (reason := ineligible(group, rule)) is not None}
     fit = {name: group for name, group in groups.items() if name not in unfit}
     texts = {name: neutral(group[0]) for name, group in fit.items()}
-    found = [pool.target(question) for group in fit.values() for pool in [Pool(group)] for question in group]
-    order = list(groups)
-    skipped = [*unfit.values(), *(one for one in found if isinstance(one, Skipped))]
-    skipped.sort(key=lambda one: order.index(one.question_id))
-    targets = [one for one in found if isinstance(one, Target)]
+    judgeable = [pool.target(question) for group in fit.values() for pool in [Pool(group)] for question in group]
+    targets = [target for target in judgeable if isinstance(target, Target)]
     targets.sort(key=lambda target: target.question.country)  # stable: questions stay in order
     answers = {name: frozenset(_texts(group)) for name, group in fit.items()}
     verdicts = Verdicts(read_review(Path(review), answers) if review is not None else ())
-    while True:
-        # Only pairs that a choice needs are judged. What comes out depends on the verdicts alone, not on the order in
-        # which they came: the first fit combination in the seed's order is the same however it was found.
-        chosen = [
-            (one, choose(one, partial(verdicts.same, one.question.id), seed=seed, most=max_variants)) for one in targets
-        ]
-        pairs = _unjudged(chosen, verdicts, judge.id) if judge is not None else []
-        if judge is None or not pairs:
-            break
-        verdicts.ask(judge, pairs, texts)
+    chosen = _chosen(targets, verdicts, texts, judge, seed, max_variants)
     mcqs = _with_letters([(target, choices) for target, choices in chosen if isinstance(choices, list)], seed)
+    order = list(groups)
+    skipped = [*unfit.values(), *(reason for reason in judgeable if isinstance(reason, Skipped))]
+    skipped.sort(key=lambda reason: order.index(reason.question_id))
     skipped += [choices for _, choices in chosen if isinstance(choices, Skipped)]
     if not mcqs:
-        counts = Counter(one.reason for one in skipped).most_common()
+        counts = Counter(reason.reason for reason in skipped).most_common()
         raise UsageError(
             f"No question of this data can be multiple choice: {'; '.join(f'{n} {reason}' for reason, n in counts)}.",
             hint="Wrong options are other countries' answers: give at least four countries with the same questions.",
         )
     known = [verdict for verdict in verdicts if verdict.question_id in fit]
     settings = {"rule": rule, "seed": seed, "max_variants": max_variants}
-    files = {
-        MCQ_NAME: csv_bytes(MCQ_COLUMNS, (mcq.row() for mcq in mcqs)),
-        SKIPPED_NAME: csv_bytes(Skipped._fields, skipped),
-        VERDICTS_NAME: verdicts_csv([*known, *_spelling_verdicts(mcqs, texts, known)]),
-        CARD_NAME: _card(mcqs, skipped, known, settings, source),
-    }
     with filling(folder, anew=True) as fresh:
-        for name, content in files.items():
-            (fresh / name).write_bytes(content)
+        (fresh / MCQ_NAME).write_bytes(csv_bytes(MCQ_COLUMNS, (mcq.row() for mcq in mcqs)))
+        (fresh / SKIPPED_NAME).write_bytes(csv_bytes(Skipped._fields, skipped))
+        (fresh / VERDICTS_NAME).write_bytes(verdicts_csv([*known, *_spelling_verdicts(mcqs, texts, known)]))
+        (fresh / CARD_NAME).write_bytes(_card(mcqs, skipped, known, settings, source))
     countries, names = {mcq.question.country for mcq in mcqs}, {mcq.question.id for mcq in mcqs}
     return Built(folder, len(mcqs), len(names), len(countries), tuple(skipped), len(known))
+
+
+def _chosen(
+    targets: Sequence[Target],
+    verdicts: Verdicts,
+    texts: Mapping[str, str],
+    judge: Answerer | None,
+    seed: int,
+    most: int,
+) -> list[tuple[Target, list[Choice] | Skipped]]:
+    """Choose the options of every target, asking ``judge`` about pairs of texts until it has judged all that stand.
+
+    Only pairs that a choice needs are judged. What comes out depends on the verdicts alone, not on the order in which
+    they came: the first fit combination in the seed's order is the same however it was reached.
+    """
+    while True:
+        chosen = [
+            (target, choose(target, partial(verdicts.same, target.question.id), seed=seed, most=most))
+            for target in targets
+        ]
+        pairs = _unjudged(chosen, verdicts, judge.id) if judge is not None else []
+        if judge is None or not pairs:
+            return chosen
+        verdicts.ask(judge, pairs, texts)
 
 
 def _refuse_arguments(folder: Path, rule: str, max_variants: int) -> None:
@@ -199,8 +210,8 @@ def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> l
     """
     numbered = {
         f"{target.question.item_id}/{variant}": (target.question, variant, choice)
-        for target, found in chosen
-        for variant, choice in enumerate(found, start=1)
+        for target, choices in chosen
+        for variant, choice in enumerate(choices, start=1)
     }
     letters: dict[str, str] = {}
     for country in {question.country for question, _, _ in numbered.values()}:
@@ -224,15 +235,15 @@ def _spelling_verdicts(mcqs: Sequence[Mcq], texts: Mapping[str, str], known: Seq
     Numbers, dates and times are left out: whether two of them are the same needs no judgement.
     """
     judged = {verdict.pair for verdict in known}
-    found: dict[Pair, Verdict] = {}
+    verdicts: dict[Pair, Verdict] = {}
     for mcq in mcqs:
         name = mcq.question.id
         for one, other in combinations(mcq.options, 2) if kind_of(mcq.question.english) == "text" else ():
             pair = pair_of(name, one, other)
             if pair not in judged:
                 first, second = sorted((one, other))
-                found.setdefault(pair, Verdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
-    return [found[pair] for pair in sorted(found)]
+                verdicts.setdefault(pair, Verdict(name, texts[name], first, second, "distinct", RULES_SOURCE))
+    return [verdicts[pair] for pair in sorted(verdicts)]
 
 
 def _card(
@@ -260,9 +271,9 @@ def _card(
         "questions": len({mcq.question.id for mcq in mcqs}),
         "countries": sorted({mcq.question.country for mcq in mcqs}),
         "letters": {letter: sum(mcq.answer == letter for mcq in mcqs) for letter in LETTERS},
-        "skipped": dict(sorted(Counter(one.reason for one in skipped).items())),
-        "verdicts": dict(sorted(Counter(one.source for one in known).items())),
-        "overruled": sum(bool(one.override) for one in known),
+        "skipped": dict(sorted(Counter(counted.reason for counted in skipped).items())),
+        "verdicts": dict(sorted(Counter(counted.source for counted in known).items())),
+        "overruled": sum(bool(counted.override) for counted in known),
         "compared_with": [f"{tool.name} {tool.version} ({tool.licence})" for tool in shipped("en").info.tools],
         "rules": [
             "Right answers are those tied at the top in the country; accepted answers are all that its people gave.",

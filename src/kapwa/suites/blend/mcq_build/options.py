@@ -21,6 +21,7 @@ from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Matcher
 from kapwa.suites.blend.mcq_build.values import Value, mentioned_values, option_text
 from kapwa.suites.blend.questions import Group, Kind, Question
+from kapwa.suites.items import grouped
 
 Rule = Literal["code", "paper"]
 # Most annotators of a country who gave no answer: the code drops at sum(idks) > 2, the paper at "more than three".
@@ -111,9 +112,7 @@ Same = Callable[[str, str], bool]
 
 def by_question(questions: Sequence[Question]) -> dict[str, list[Question]]:
     """Group questions by id, ids in the order they first come, countries by name."""
-    groups: dict[str, list[Question]] = {}
-    for question in sorted(questions, key=lambda question: question.country):
-        groups.setdefault(question.id, []).append(question)
+    groups = grouped(sorted(questions, key=lambda question: question.country), lambda question: question.id)
     return {name: groups[name] for name in dict.fromkeys(question.id for question in questions)}
 
 
@@ -154,7 +153,7 @@ def meaning(texts: frozenset[str], kind: Kind) -> Meaning:
         return Meaning(kind, folded, frozenset(), frozenset(), frozenset().union(*values))
     compact = frozenset(filter(None, (_SIGNS.sub("", text) for text in folded)))
     words = (_ENGLISH.keys(token) for text in folded for token in _ENGLISH.tokens(text))
-    keys = (own for own in words if not own & _SMALL_WORDS)
+    keys = (word for word in words if not word & _SMALL_WORDS)
     return Meaning(kind, folded, compact, frozenset().union(*keys), frozenset())
 
 
@@ -205,9 +204,9 @@ class Pool:
         # Words of two languages may look alike by accident, so there only whole answers are compared.
         native = {_ENGLISH.fold(text) for group in question.groups for text in group.local}
         candidates = tuple(
-            one
-            for one in self._candidates(question)
-            if not clash(one.meaning, accepted) and not one.meaning.spellings & native
+            rival
+            for rival in self._candidates(question)
+            if not clash(rival.meaning, accepted) and not rival.meaning.spellings & native
         )
         texts = (_option_of(group, question) or next(iter(group.en), "") for group in question.groups)
         return Target(question, right, tuple(dict.fromkeys(filter(None, texts))), candidates)
@@ -229,8 +228,8 @@ class Pool:
                 cultures[folded].add(other.country)
         for folded, spelt in sorted(votes.items()):
             commonest = min(spelt, key=lambda text: (-spelt[text], text))
-            said = frozenset(spelt).union(self._synonyms.get(folded, ()))
-            yield Candidate(commonest, tuple(sorted(cultures[folded])), meaning(said, question.kind))
+            texts = frozenset(spelt).union(self._synonyms.get(folded, ()))
+            yield Candidate(commonest, tuple(sorted(cultures[folded])), meaning(texts, question.kind))
 
 
 def _same_question(one: Question, other: Question) -> bool:
@@ -279,19 +278,19 @@ def choose(target: Target, same: Same, *, seed: int, most: int) -> list[Choice] 
         return skipped(target.question, "too_few_options", "; ".join(one.text for one in fit))
     drawn = (islice(combinations(turns[i % len(turns)], i), 1) for i in range(_TRIES * most))
     rest = (combinations(right, "all") for right in target.right)
-    found: dict[tuple[str, frozenset[str]], Choice] = {}
+    chosen: dict[tuple[str, frozenset[str]], Choice] = {}
     for choice in chain.from_iterable(chain(drawn, rest)):
-        found.setdefault((choice.right, frozenset(text for text, _ in choice.wrong)), choice)
-        if len(found) == most:
+        chosen.setdefault((choice.right, frozenset(text for text, _ in choice.wrong)), choice)
+        if len(chosen) == most:
             break
-    return list(found.values())
+    return list(chosen.values())
 
 
 def _with_cultures(chosen: Sequence[Candidate]) -> tuple[tuple[str, str], ...] | None:
     """Give each candidate one of its cultures, no culture twice; None where that cannot be done."""
-    ranked = (sorted(one.cultures, key=lambda name: rank(one.text, name)) for one in chosen)
+    ranked = (sorted(rival.cultures, key=lambda name: rank(rival.text, name)) for rival in chosen)
     cultures = next((names for names in product(*ranked) if len(set(names)) == WRONG_OPTIONS), None)
-    return None if cultures is None else tuple(zip((one.text for one in chosen), cultures, strict=True))
+    return None if cultures is None else tuple(zip((rival.text for rival in chosen), cultures, strict=True))
 
 
 def rank(*parts: int | str) -> bytes:

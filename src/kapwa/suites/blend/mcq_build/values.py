@@ -80,15 +80,15 @@ def mentioned_values(text: str, kind: Kind, words: Words) -> frozenset[Value]:
     """Every value of ``kind`` that an accepted answer mentions: "5 or 6", "5-7" (6 too), "noon", "May"."""
     plain = ascii_digits(text).casefold()
     whole = option_value(plain, kind)
-    found: set[Value] = set() if whole is None else {whole}
+    values: set[Value] = set() if whole is None else {whole}
     if kind == "number":
-        found |= _numbers(plain, words)
+        values |= _numbers(plain, words)
     elif kind == "time":
-        found |= {_NAMED_TIMES[word] for word in re.findall(r"\w+", plain) if word in _NAMED_TIMES}
-        found |= {minute for match in _MENTIONED_TIME.finditer(plain) for minute in _minutes(match)}
+        values |= {_NAMED_TIMES[word] for word in re.findall(r"\w+", plain) if word in _NAMED_TIMES}
+        values |= {minute for match in _MENTIONED_TIME.finditer(plain) for minute in _minutes(match)}
     elif kind == "date":
-        found |= {(int(month), int(day)) for month, day in _MENTIONED_DATE.findall(plain)}
-    return frozenset(found)
+        values |= {(int(month), int(day)) for month, day in _MENTIONED_DATE.findall(plain)}
+    return frozenset(values)
 
 
 def _shown(value: Value) -> str:
@@ -111,12 +111,12 @@ def _number(text: str) -> Fraction | None:
 
 
 def _numbers(text: str, words: Words) -> set[Value]:
-    found: set[Value] = {value for hit in _MENTIONED_NUMBER.findall(text) if (value := _number(hit)) is not None}
+    numbers: set[Value] = {value for hit in _MENTIONED_NUMBER.findall(text) if (value := _number(hit)) is not None}
     for low, high in _RANGE.findall(text):
-        found |= {Fraction(value) for value in range(int(low), int(high) + 1)}
+        numbers |= {Fraction(value) for value in range(int(low), int(high) + 1)}
     named = re.findall(r"[^\W\d_]+", text)
-    found |= {Fraction(values[word]) for values in (words.numbers, words.months) for word in named if word in values}
-    return found
+    numbers |= {Fraction(values[word]) for values in (words.numbers, words.months) for word in named if word in values}
+    return numbers
 
 
 def _minutes(match: re.Match[str]) -> set[Value]:

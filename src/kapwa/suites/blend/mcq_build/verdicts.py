@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from kapwa.errors import DataError, nearest
+from kapwa.datasets.rows import Origin
+from kapwa.errors import nearest
 from kapwa.suites.blend.judge import Answerer, ask_verdicts
 from kapwa.tables_io import Row, csv_bytes, printable, read_sheet
 
@@ -94,8 +95,8 @@ class Verdicts:
         """
         prompts = (PROMPT.format(question=questions[name], one=one, other=other) for name, one, other in pairs)
         words: Mapping[bool | None, Finding] = {True: "same", False: "distinct", None: "unparsed"}
-        for (name, one, other), found in zip(pairs, ask_verdicts(judge, prompts), strict=True):
-            verdict = Verdict(name, questions[name], one, other, words[found], judge.id)
+        for (name, one, other), same in zip(pairs, ask_verdicts(judge, prompts), strict=True):
+            verdict = Verdict(name, questions[name], one, other, words[same], judge.id)
             before = self._known.get(verdict.pair)
             self._known[verdict.pair] = replace(verdict, override=before.override) if before else verdict
 
@@ -107,36 +108,32 @@ def read_review(path: Path, known: Mapping[str, frozenset[str]]) -> list[Verdict
     the row for an unknown question or text (a typing error would otherwise do nothing), for another word than
     "same" or "distinct", and for two rows that disagree on a pair.
     """
-    found: dict[Pair, Verdict] = {}
+    reviewed: dict[Pair, Verdict] = {}
     for row in read_sheet(path, required=("question_id", "option_a", "option_b", "override")):
         verdict = _reviewed(row, path, known)
-        before = found.setdefault(verdict.pair, verdict)
+        before = reviewed.setdefault(verdict.pair, verdict)
         if before.override != verdict.override:
             message = f"says {verdict.override!r} where an earlier row says {before.override!r} of the same pair."
-            raise DataError(message, path=path, row=row.number, column="override")
-    return list(found.values())
+            raise Origin(path, row.number).problem(message, "override")
+    return list(reviewed.values())
 
 
 def _reviewed(row: Row, path: Path, known: Mapping[str, frozenset[str]]) -> Verdict:
     cells = {name: row.cells.get(name, "").strip() for name in COLUMNS}
     cells |= {name: cells[name].casefold() for name in _WORDS}
-
-    def problem(column: str, message: str, hint: str | None) -> DataError:
-        return DataError(message, path=path, row=row.number, column=column, hint=hint)
-
-    question_id = cells["question_id"]
+    origin, question_id = Origin(path, row.number), cells["question_id"]
     if question_id not in known:
         message = f"{question_id!r} is not a question that can be multiple choice."
-        raise problem("question_id", message, nearest(question_id, known))
+        raise origin.problem(message, "question_id", nearest(question_id, known))
     for column in ("option_a", "option_b"):
         text = cells[column].casefold()
         if text not in known[question_id]:
             message = f"{cells[column]!r} is not an answer to {question_id}."
-            raise problem(column, message, nearest(text, known[question_id]))
+            raise origin.problem(message, column, nearest(text, known[question_id]))
     for column, words in _WORDS.items():
         if cells[column] not in words:
             hint = 'Write "same" or "distinct", or leave the cell empty.'
-            raise problem(column, f"{cells[column]!r} is not a verdict.", hint)
+            raise origin.problem(f"{cells[column]!r} is not a verdict.", column, hint)
     cells["source"] = cells["source"] or PERSON_SOURCE
     return Verdict(**{name: cast("Finding", cells[name]) for name in COLUMNS})
 

@@ -1,0 +1,200 @@
+"""Commands in forks of one process that has loaded Kapwa, its libraries and the embedded model already.
+
+Loading them takes ten seconds of a processor, more than most commands take. Otherwise commands run as in a process of
+their own: in their folder, with their words, environment and open files. What is tested of loading itself, of signals
+and of how long a command lives takes real processes.
+"""
+
+import atexit
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+# Sends words, folder, environment and open files to the process that waits at the address, and ends as the fork does.
+CLIENT = """#!{python} -IS
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as asks:
+    asks.connect({address!r})
+    socket.send_fds(asks, [b"."], [0, 1, 2])
+    asks.sendall(json.dumps([{program!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode())
+    asks.shutdown(socket.SHUT_WR)
+    code = int(asks.recv(16) or 1)
+    os._exit(code) if code >= 0 else os.kill(os.getpid(), -code)
+"""
+SETTINGS = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+# None that starts a thread, which a fork would lose: no polars.
+LIBRARIES = (
+    *(
+        "scipy.stats",
+        "transformers",
+        "torch",
+        "tqdm",
+        "pydantic",
+        "rapidfuzz",
+        "sqlite3",
+        "statistics",
+        "polib",
+        "segno",
+    ),
+    *(
+        "django.core.management.commands.migrate",
+        "django.core.handlers.wsgi",
+        "django.db.models",
+        "django.forms.models",
+    ),
+    *("django.template.defaulttags", "django.template.loader_tags", "django.contrib.auth.hashers", "django.test"),
+)
+
+
+def kapwa(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run ``kapwa`` with these words in a folder, with more variables in its environment."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", **variables}
+    command = [str(programs() / "kapwa"), *words]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+@cache
+def programs() -> Path:
+    """Start the process whose forks run commands; return the folder of its programs, ``kapwa`` and ``python``."""
+    if not hasattr(os, "fork"):
+        return Path(sys.executable).parent
+    folder = Path(tempfile.mkdtemp(prefix="kapwa"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    address = str(folder / "socket")
+    for program in ("kapwa", "python"):
+        path = folder / program
+        path.write_text(CLIENT.format(python=sys.executable, address=address, program=program), encoding="utf-8")
+        path.chmod(0o755)
+    # The process ends when its input does, which is when this one ends.
+    process = subprocess.Popen(
+        [sys.executable, __file__, address],
+        env=os.environ | SETTINGS,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    atexit.register(process.communicate)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return folder
+
+
+def serve(address: str) -> None:
+    """Run each command that comes in a fork, until the input ends."""
+    load_libraries()
+    signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, 0))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        print("ready", flush=True)
+        while select.select([listener, 0], [], [])[0] == [listener]:
+            asker, _ = listener.accept()
+            _, files, _, _ = socket.recv_fds(asker, 1, 3)
+            with asker.makefile("rb") as message:
+                program, words, folder, environment = json.loads(message.read())
+            if any("smollm2" in word for word in words):
+                keep_embedded_weights()
+            if Path("/proc/self/task").exists():
+                assert len(os.listdir("/proc/self/task")) == 1, "a fork would lose a thread"
+            if not os.fork():
+                listener.close()
+                answer(asker, program, words, folder, environment, files)
+            for file in files:
+                os.close(file)
+            asker.close()
+
+
+def load_libraries() -> None:
+    """Load what commands need, one module of theirs after the other, since each loads its libraries when called."""
+    from kapwa.cli.main import VERBS, loaded
+
+    for verb in VERBS:
+        loaded(verb)
+    for name in LIBRARIES:
+        try:
+            import_module(name)
+        except ImportError:  # an extra that is not installed
+            continue
+    if "tqdm" in sys.modules:
+        sys.modules["tqdm"].tqdm.monitor_interval = 0  # else it starts a thread
+
+
+@cache
+def keep_embedded_weights() -> None:
+    """Load the embedded model's weights, for each fork to find in memory."""
+    from kapwa.models import embedded, weights
+    from kapwa.models.base import ModelOptions
+
+    load, path, plain = weights.load, embedded.find(), ModelOptions()
+    assert path is not None
+    source = weights.locate(str(path))
+    kept = load(source, plain)
+
+    def from_memory(wanted: Any, options: ModelOptions) -> Any:
+        same = wanted == source and (options.dtype, options.device) == (plain.dtype, plain.device)
+        return kept if same else load(wanted, options)
+
+    weights.load = from_memory
+
+
+def answer(asker: socket.socket, *command: Any) -> NoReturn:
+    """Run a command in a fork of this fork, and send its exit code to who asked."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if not child:
+        asker.close()
+        become(*command)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    asker.sendall(str(code).encode())
+    os._exit(0)
+
+
+def become(program: str, words: list[str], folder: str, environment: dict[str, str], files: list[int]) -> NoReturn:
+    """Run a command as if this process had been started for it."""
+    for target, file in enumerate(files):
+        os.dup2(file, target)
+        os.close(file)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        setattr(sys, name, os.fdopen(number, mode, closefd=False))
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    atexit._clear()
+    code: Any = 0
+    try:
+        if program == "python":
+            run_code(*words)
+        else:
+            sys.argv = ["kapwa", *words]
+            import_module("kapwa.cli.main").run()
+    except SystemExit as stop:
+        code = stop.code
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
+
+
+def run_code(option: str, code: str, *words: str) -> None:
+    """Do what ``python -c CODE`` does."""
+    assert option == "-c"
+    sys.argv = [option, *words]
+    sys.path.insert(0, "")
+    exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
