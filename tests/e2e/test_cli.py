@@ -73,6 +73,9 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     assert row["equal_within"] == 0.9
     assert row["verdict"].endswith("equal within 90 points")
     assert row["family"].endswith("(1 pair of runs, 1 culture)")
+    board = cli("report", *paths, "-o", "board.html", "--table", "markdown").stdout
+    assert board.startswith("**The board**")
+    assert board.count("; rank ") == len(paths)
     assert cli("report", *paths, "--equal-within", "0.9", "-o", "equal.html").returncode == 0
     assert "equal within 90 points" in (tmp_path / "equal.html").read_text(encoding="utf-8")
     for margin in ("0", "-0.02", "2", "nan", "two"):
@@ -98,7 +101,7 @@ def test_forms_are_written_filled_and_analysed(cli: Run, tmp_path: Path) -> None
     done = cli("agreement", *map(str, sheets), "--data", "sample:filipino", "--key", "forms/choices-key.csv", "--json")
     assert done.returncode == 0, done.stderr
     shown = cli("agreement", "forms", "--data", "sample:filipino").stdout
-    assert "by option, the best being one category" in shown
+    assert "Agreement between people: kalahi/mc" in shown
     assert "[bold]" not in shown
     found = json.loads(done.stdout)
     assert len(found["people"]) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -41,6 +41,10 @@ def report(
         option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
     ] = None,
     equal_within: EqualWithin = None,
+    table: Annotated[
+        Literal["text", "markdown", "latex"] | None,
+        option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
+    ] = None,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -49,8 +53,10 @@ def report(
     import kapwa
     from kapwa.analysis.result import Analysis
     from kapwa.report.analysis.page import save_analysis_figures
+    from kapwa.report.board import board_of
     from kapwa.report.figures import save_figures
     from kapwa.report.people import export_people_csv
+    from kapwa.report.render import latex_table, markdown_table, terminal_table
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
@@ -59,9 +65,11 @@ def report(
     check_place(output)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
+    sources = opened(runs, note)
+    if table is not None and isinstance(sources, Analysis):
+        raise UsageError("An analysis has no board of systems.", hint="Leave --table out.")
     named = parse_same(same or ())
     most = None if answers == "all" else int(answers)
-    sources = opened(runs, note)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
     margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
@@ -77,6 +85,9 @@ def report(
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if csv is not None and people and not isinstance(sources, Analysis):
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
+    if table is not None and not isinstance(sources, Analysis):
+        forms: dict[str, Any] = {"text": terminal_table, "markdown": markdown_table, "latex": latex_table}
+        show(forms[table](board_of(sources, named)))
 
 
 def _table_folders(sources: Sequence[Path], csv: Path) -> dict[Path, Path]:

@@ -13,13 +13,15 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import over_cultures
+from kapwa.report.comparisons import over_cultures, run_pairs
 from kapwa.report.marks import Mark
 from kapwa.report.overview import model_rows
 from kapwa.report.table import Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
-from kapwa.report.view import TaskView
+from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import isolate
+from kapwa.runs.directory import Run
+from kapwa.runs.systems import Named
 from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
@@ -99,6 +101,12 @@ def _by_itself(view: TaskView, pairs: pl.DataFrame, row: Mapping[str, Any]) -> s
     return f"; in {same or 'none'} of them the difference is clear by itself"
 
 
+def board_of(runs: Sequence[Run], same: Named | None = None) -> Table:
+    """The board of ``runs``; ``same``: see :func:`kapwa.report.page.build_report`."""
+    views = arrange(runs, same)
+    return board_table(views, [run_pairs(view) for view in views])
+
+
 def board_table(views: Sequence[TaskView], pairs: Sequence[pl.DataFrame]) -> Table:
     """A row a system, a column the first headline metric of each task; ``pairs``: every two runs of each compared."""
     columns = [(view, view.metric) for view in views]
@@ -162,8 +170,9 @@ def _board_cell(row: Row, view: TaskView) -> Cell:
     info = view.metrics[view.metric]
     if row["kind"] == "system":
         return score_cell(row, info, strong=True)
-    between = f" ({wording.interval(row['low'], row['high'], info)})" if wording.known(row["low"]) else ""
-    return Cell(wording.amount(row["value"], info), row["words"] + between, number=True, muted=True)
+    small = [row["words"]] if row["words"] != row["system"].lower() else []
+    small += [wording.interval(row["low"], row["high"], info)] if wording.known(row["low"]) else []
+    return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True)
 
 
 def _note(views: Sequence[TaskView]) -> str:
