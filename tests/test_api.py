@@ -397,7 +397,7 @@ def test_validators_ids_that_fit_no_item_are_told(tmp_path: Path, caplog: pytest
     path = choices(task, tmp_path / "choices.csv")
     path.write_text(path.read_text(encoding="utf-8").replace(task.items()[1].id, "misspelt"), encoding="utf-8")
     api._own_ceilings(task, path, None)
-    assert caplog.messages == ["Choices for items that are not among these are passed over (1): misspelt"]
+    assert caplog.messages == ["Choices for items that are not among these are ignored (1): misspelt"]
 
 
 def test_each_culture_has_the_ceiling_of_its_own_people(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_each_culture_has_the_ceiling_of_its_own_people(tmp_path: Path) -> None:
 
 
 def test_validators_choices_need_a_task_with_choices(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no metric that people's choices could be the ceiling of"):
+    with pytest.raises(UsageError, match="no metric for which people's choices give a ceiling"):
         kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, validators=tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
 

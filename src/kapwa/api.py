@@ -110,7 +110,7 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
     metrics = _suite_of_forms(task.suite).choice_metrics(task.name, task.metrics) if known else []
     if not metrics:
         raise UsageError(
-            f"{task.name} has no metric that people's choices could be the ceiling of.",
+            f"{task.name} has no metric for which people's choices give a ceiling.",
             hint="Validators' choices go with multiple-choice tasks.",
         )
     items = _first_variant(task.items())
@@ -259,18 +259,17 @@ def plan(
     if agreement is not None:
         if "accuracy" in assumed:
             raise UsageError(
-                "An agreement says how often the models differ, so no accuracy goes with it.", hint="Leave one out."
+                "Agreement already says how often the models differ, so accuracy cannot be given, too.",
+                hint="Leave one out.",
             )
         assumed["differing"] = round(1 - agreement, 12)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in pilot]
     if metric is not None and not runs:
-        raise UsageError(
-            f"{metric} would be a metric of a pilot, and no run is named.", hint="Name one, or leave it out."
-        )
+        raise UsageError(f"{metric} is a metric of a pilot, but no run is named.", hint="Name one, or leave it out.")
     if not runs:
         return make_plan(Assumed(**assumed), items=items, difference=difference)
     if {"differing", "accuracy", "design_effect"} & assumed.keys():
-        raise UsageError("A pilot says itself how far models differ: no agreement, accuracy or design effect with it.")
+        raise UsageError("A pilot shows how much models differ: give no agreement, accuracy or design effect with it.")
     learned, grounds = learn_from(runs, metric)
     return make_plan(Piloted(**learned, **assumed), items=items, difference=difference, grounds=grounds)
 
@@ -326,7 +325,7 @@ def write_forms(
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
         if not runs:
-            raise UsageError("Wrong answers come from runs; none is named.", hint="Name them with --run.")
+            raise UsageError("Wrong answers come from runs, but no run is named.", hint="Name them with --run.")
         if counts.pop("items_n", None) is not None:
             raise UsageError("Wrong answers are drawn by culture, not by item.", hint="Leave --items out.")
     for run in runs:
@@ -372,7 +371,7 @@ def build_mcq(
     from kapwa.suites.blend.mcq_build import build_mcq
 
     if judge_options and not isinstance(judge, str):
-        raise UsageError("judge_options say how a judge is loaded, and no judge is named.", hint="Name its spec.")
+        raise UsageError("judge_options say how a judge is loaded, but no judge is named.", hint="Name its spec.")
     chosen: dict[str, Any] = given_options("build_mcq", settings, McqSettings.__annotations__)
     read = read_data(data)
     if judge is None:

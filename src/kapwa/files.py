@@ -111,7 +111,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a pipe or a device"
-        raise UsageError(f"{path} is {kind}, and a file is to be written.", hint="Name a file.")
+        raise UsageError(f"{path} is {kind}, but a file is needed.", hint="Name a file.")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)

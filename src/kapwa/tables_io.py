@@ -218,8 +218,8 @@ def _lines_above_header(path: Path, lines: Sequence[_Line], problems: list[DataE
         (mark for mark in _OTHER_SEPARATORS if all(any(mark in cell for cell in line[1]) for line in lines)), ""
     )
     if len(names) == 1 and sign:
-        message = f"holds one column, whose name has {sign!r} in it: its cells seem to be parted by that."
-        raise DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', parted by commas.")
+        message = f"holds one column, whose name has {sign!r} in it: its cells seem to be separated by that."
+        raise DataError(message, path=path, row=lines[0][0], hint="Save it as 'CSV UTF-8', separated by commas.")
     counts = [sum(1 for cell in cells if cell.strip()) for _, cells in lines[: _TITLE_LINES + 1]]
     below = next((i for i, count in enumerate(counts) if count > 1), 0)
     # A table of one column may have rows with a separator too many; a title's rows all have as many cells.

@@ -83,7 +83,7 @@ def registered() -> dict[str, Registered]:
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not valid JSON ({error}).", path=path, hint=_MEND) from None
     if not isinstance(written, dict) or not isinstance(written.get("suites"), dict):
-        raise DataError("is no list of suites.", path=path, hint=_MEND)
+        raise DataError("is not a list of suites.", path=path, hint=_MEND)
     if written.get("version") != VERSION:
         raise DataError(
             f"is of version {written.get('version')!r}; this Kapwa reads {VERSION}.",
@@ -93,7 +93,7 @@ def registered() -> dict[str, Registered]:
     return {name: _entry(name, fields, path) for name, fields in sorted(written["suites"].items())}
 
 
-_MEND = "Mend it, or delete it and add your suites again (kapwa suite add FOLDER)."
+_MEND = "Correct it, or delete it and add your suites again (kapwa suite add FOLDER)."
 
 
 def _entry(name: str, fields: Any, path: Path) -> Registered:

@@ -43,7 +43,7 @@ def fill_merged(path: Path, lines: Sequence[Line], merged: Iterable[str]) -> Ite
             if cells is not None:
                 cells += [""] * (left - len(cells))
                 cells[left - 1] = cells[left - 1] or text
-        hint = "Unmerge them, and write into each what is its own."
+        hint = "Unmerge them, and fill in each cell."
         column = place.partition(":")[0].rstrip("0123456789")
         message = f"the cells {place} are merged: only {place.partition(':')[0]} holds the text."
         yield DataError(message, path=path, row=top, column=column, hint=hint)
@@ -78,7 +78,7 @@ def sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = 
             size = sum(member.file_size for member in archive.infolist())
         if size > MAX_UNPACKED:
             message = f"unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read."
-            hint = "If it is what it should be, split it, or save its table as CSV."
+            hint = "If this is intended, split it, or save its table as CSV."
             raise DataError(message, path=path, hint=hint)
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -94,8 +94,8 @@ def sheet_lines(path: Path, counted: Callable[[Iterable[Any]], Iterator[Any]] = 
         raise
     except Exception as error:  # noqa: BLE001 - openpyxl raises many kinds for damaged files
         damaged = isinstance(error, zipfile.BadZipFile)
-        why = ": it is no workbook, or damaged" if damaged else f" ({type(error).__name__})"
-        hint = "Open it in a spreadsheet and save it anew, as XLSX or as 'CSV UTF-8'."
+        why = ": it is not a workbook, or it is damaged" if damaged else f" ({type(error).__name__})"
+        hint = "Open it in a spreadsheet and save it again, as XLSX or as 'CSV UTF-8'."
         raise DataError(f"cannot be read as XLSX{why}.", path=path, hint=hint) from None
     if others:
         raise DataError(

@@ -55,7 +55,7 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
         ([], "Nothing to analyze is named"),
         (["none.parquet"], "none.parquet: no such file"),
         (["answers.parquet", "-o", "."], "is a directory"),
-        (["answers.parquet", "--drop", "joy"], "'joy' is decided about a survey, and none is named"),
+        (["answers.parquet", "--drop", "joy"], "'joy' is a setting for a survey, but no survey is named"),
         (["answers.parquet", "--values", "survey.csv", "--keep", "jy"], "No survey has a question 'jy'"),
         (["answers.parquet", "--values", "survey.csv", "--choose", "Kenyan"], "is not of the form name=code"),
         (["answers.parquet", "--engine", "rai"], "There is no engine 'rai'"),
@@ -133,7 +133,7 @@ def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path)
     kept = len(list((tmp_path / "analyses" / "parts").glob("*/*.npz")))
     assert process.returncode in (0, 130), said
     if process.returncode == 130:  # a quick machine may have finished first
-        assert "goes on from here" in said
+        assert "continues from here" in said
         assert "Traceback" not in said
         resumed = cli("answers.parquet", "--workers", "1", "--permutations", "20000", "--json")
         assert json.loads(resumed.stdout)["manifest"]["parts"]["kept"] >= kept

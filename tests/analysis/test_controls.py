@@ -53,7 +53,7 @@ def test_what_is_no_place_has_no_distance(name: str) -> None:
     assert np.isnan(found[:, 1]).all()
     assert np.isfinite(found[np.ix_([0, 2], [0, 2])]).all()
     assert control_matrix(name, []).shape == (0, 0)
-    with pytest.raises(UsageError, match="'XXX' is no country's code"):
+    with pytest.raises(UsageError, match="'XXX' is not a country code"):
         control_matrix(name, ["PHL", "XXX"])
 
 

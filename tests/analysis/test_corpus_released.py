@@ -178,7 +178,7 @@ def test_reading_leaves_the_run_as_it_was(copy: Path) -> None:
 def test_changed_items_are_found_out(copy: Path) -> None:
     items = pl.read_parquet(copy / "items.parquet")
     items.with_columns(pl.col("prompt") + "!").write_parquet(copy / "items.parquet")
-    with pytest.raises(RunError, match="other requests than its tables tell"):
+    with pytest.raises(RunError, match="other requests than its tables list"):
         open_corpora([copy])
 
 

@@ -276,7 +276,7 @@ def test_texts_for_readers_are_whole_and_bounded(
         ({"workers": 0}, "at least 1"),
         ({"brevity": "longest"}, "brevity cannot be"),
         ({"controls": "geography"}, "no values are named"),
-        ({"task": "eecc/stories"}, "No answer is of the task"),
+        ({"task": "eecc/stories"}, "There is no answer of the task"),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], said: str, analyze: Analyze, corpus: Path) -> None:

@@ -70,8 +70,8 @@ def test_a_choice_settles_a_name_in_every_table_that_has_it(analyze: Analyze, tm
         ({"drop": ["powr"]}, r"No survey has a question 'powr'\.\n.*Did you mean 'power'"),
         ({"keep": "power", "drop": "power"}, "'power' is to be kept and to be dropped"),
         ({"choose": {"Corean": "KOR"}}, "'Corean' is neither an identity nor a row of a survey"),
-        ({"choose": {"Kenyan": "XXX"}}, "'XXX', chosen for 'Kenyan', is no country"),
-        ({"choose": ["Kenyan"]}, "must lead from names to ISO codes"),
+        ({"choose": {"Kenyan": "XXX"}}, "'XXX', chosen for 'Kenyan', is not a country"),
+        ({"choose": ["Kenyan"]}, "must map names to ISO codes"),
         ({"drop": [3]}, "must be names of questions"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_table_that_tells_no_countries_apart_is_an_error(
     analyze: Analyze, tmp_path: Path, head: str, row: Callable[[int, str], str], said: str
 ) -> None:
     survey = survey_of(tmp_path / "mine.csv", head, row)
-    with pytest.raises(DataError, match=rf"mine\.csv: has no question that tells countries apart \({said}"):
+    with pytest.raises(DataError, match=rf"mine\.csv: has no question with which countries can be told apart \({said}"):
         analyze(survey)
     assert not (tmp_path / "out").exists()
     found = check_values(survey).report
@@ -141,7 +141,9 @@ def test_too_few_countries_for_any_correlation_are_said(analyze: Analyze, tmp_pa
 def test_spellings_of_one_name_are_told(tmp_path: Path, one: str, other: str) -> None:
     corpus = texts.write(tmp_path / "answers.parquet", texts.rows(who=(one, other, "French", "Polish")))
     found = kapwa.analyze(corpus, out=tmp_path / "out", workers=1, permutations=19, progress=False)
-    said = [text for text in found.notes.filter(pl.col("severity") == "warning")["text"] if "spell it one way" in text]
+    said = [
+        text for text in found.notes.filter(pl.col("severity") == "warning")["text"] if "spell it in one way" in text
+    ]
     assert len(said) == 1
     assert f"{one!r} and {other!r} are taken for 2 identities" in said[0]
 

@@ -161,7 +161,7 @@ def test_two_words_for_one_country_lie_together_and_count_once(tmp_path: Path) -
     once = cultural_distance(table, ["Dutch", "Japanese", "Peruvian"])
     assert twice.distance[0, 2] == 0
     np.testing.assert_allclose(twice.distance[np.ix_([0, 1, 3], [0, 1, 3])], once.distance)
-    assert "'Dutch' and 'Netherlander' both mean Netherlands: no distance lies between them" in twice.notes
+    assert "'Dutch' and 'Netherlander' both mean Netherlands: there is no distance between them" in twice.notes
 
 
 def test_identities_of_other_attributes_match_by_label(tmp_path: Path) -> None:

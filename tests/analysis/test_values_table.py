@@ -266,8 +266,8 @@ def test_every_kind_of_odd_column_is_named(tmp_path: Path) -> None:
     assert ("note", None, "notes", "text under a header that names no countries: not read") in found
     assert ("warning", None, "year", "left out of distances: describes the row, by its name") in found
     assert ("warning", None, "empty", "has no values at all") in found
-    assert ("warning", None, "flat", "is 5 in every row: it tells no countries apart") in found
-    assert ("warning", None, "answers", "holds -1 to -5, the codes of many surveys for no answer") in found
+    assert ("warning", None, "flat", "is 5 in every row, so it cannot tell countries apart") in found
+    assert ("warning", None, "answers", "holds -1 to -5, which many surveys use as codes for no answer") in found
     assert len(found) == 5
 
 

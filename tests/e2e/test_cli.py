@@ -239,7 +239,7 @@ def test_without_a_verb_the_help_is_shown_and_a_misspelt_one_gets_the_nearest(cl
 
 def test_help_fills_the_width_it_is_given(cli: Run) -> None:
     done = cli("run", "--help", COLUMNS="200")
-    assert "Killed at any moment, the same command goes on where it stopped: what was" in done.stdout
+    assert "It may be stopped at any moment: the same command then continues" in done.stdout
 
 
 def test_the_command_reference_is_current() -> None:

@@ -213,7 +213,7 @@ def test_exports_of_prompts_say_that_what_stood_before_the_questions_is_not_in_t
     manifest = json.loads((copy / "run.json").read_text(encoding="utf-8"))
     manifest["options"] |= {"shots": 2, "shots_seed": 0, "system": "Be brief."}
     (copy / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
-    said = "Prompts are exported without what stood before every question: "
+    said = "Prompts are exported without what came before every question: "
     said += "the system message and the answered examples (2)."
     for form, told in (("eee", [said]), ("lm-eval", [said]), ("csv", [])):
         caplog.clear()

@@ -195,7 +195,7 @@ def test_only_imports_are_overwritten(lm_eval_folder: Path, tmp_path: Path) -> N
         kapwa.import_result(lm_eval_folder, out=tmp_path)
     assert kapwa.import_result(lm_eval_folder, out=tmp_path, overwrite=True) == folders
     (folders[0] / "run.json").write_text("{}")
-    with pytest.raises(UsageError, match="is no import"):
+    with pytest.raises(UsageError, match="is not an import"):
         kapwa.import_result(lm_eval_folder, out=tmp_path, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in folders)
 

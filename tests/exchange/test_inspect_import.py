@@ -130,7 +130,7 @@ def test_letters_numbers_nan_epochs_and_several_scorers(tmp_path: Path) -> None:
     assert run.scores["sample"].unique().sort().to_list() == [0, 1]
     assert run.answers.height == 8
     assert any(
-        "colours is not taken over: it has a value that is no number ('blue')" in n for n in run.manifest["notes"]
+        "colours is not taken over: it has a value that is not a number ('blue')" in n for n in run.manifest["notes"]
     )
 
 

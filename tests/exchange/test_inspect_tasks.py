@@ -247,7 +247,7 @@ def test_likelihood_tasks_tell_other_providers_users_what_to_do(tmp_path: Path) 
         log = evaluated(task, Known().model(), tmp_path, status="error")
         assert log.error is not None
         said = " ".join(log.error.message.split())
-        assert "mockllm/model tells no log-probability of a given text" in said
+        assert "mockllm/model gives no log-probability of a given text" in said
         assert "--model kapwa/smollm2, kapwa/hf:" in said
     with refused("no log-probability"):  # by name, it is known before the first sample
         inspect_ai.eval("kapwa/kalahi_mc", model=Known().model(), log_dir=str(tmp_path), display="none")
@@ -347,6 +347,6 @@ def test_the_inspect_command_works_in_a_fresh_folder(tmp_path: Path, needs_torch
     assert values_of(second) == values_of(first)
     wrong = run("eval", "kapwa/kalahi_mc", "--model", "openai/gpt-4o", OPENAI_API_KEY="sk-not-a-key-at-all")
     said = " ".join((wrong.stdout + wrong.stderr).split())
-    assert "tells no log-probability of a given text" in said
+    assert "gives no log-probability of a given text" in said
     assert "Traceback" not in said
     assert json.dumps(first.eval.task_args) == json.dumps(second.eval.task_args)

@@ -93,7 +93,7 @@ def test_likelihoods_are_judged_again(
     sure = [c for c in known.columns if c not in ("n_tokens", "boundary", "logprob_text", "logprob_letter")]
     assert_frame_equal(found.select(sure), known.select(sure), check_exact=True)
     notes = run.manifest["notes"]
-    assert [note[:29] for note in notes] == [JUDGED[:29], "lm-eval tells no token counts"]
+    assert [note[:29] for note in notes] == [JUDGED[:29], "lm-eval gives no token counts"]
     assert build_report([run], tmp_path / "report.html").stat().st_size > 1000
 
 

@@ -84,8 +84,8 @@ def test_of_two_formats_the_one_nobody_filled_in_is_passed_over(items: list[Item
     choices = read_choices(tmp_path, items)
     assert as_dict(choices) == planted
     assert choices.notes == (
-        "choices-p1.csv: nobody has filled it in; passed over.",
-        "choices-p2.xlsx: nobody has filled it in; passed over.",
+        "choices-p1.csv: nobody has filled it in, so it is ignored.",
+        "choices-p2.xlsx: nobody has filled it in, so it is ignored.",
     )
 
 
@@ -133,7 +133,7 @@ def test_an_edited_option_needs_the_key(plain_items: list[Item], tmp_path: Path)
     written = write_choice_form(plain_items, tmp_path, items_n=5, people=1, formats=["csv"])
     path = written.sheets[0]
     fill_csv(path, lambda row: {"choice": "1", "option_1": row["option_1"] + " (typo corrected)"})
-    with pytest.raises(DataError, match=r"choices-p1\.csv, row 2, column 'option_1': .*no option.*\n.*--key"):
+    with pytest.raises(DataError, match=r"choices-p1\.csv, row 2, column 'option_1': .*not an option.*\n.*--key"):
         read_choices(path, plain_items)
     assert len(read_choices(path, plain_items, key=written.key).frame) == 5
 
@@ -196,7 +196,7 @@ def test_a_plain_table_names_the_options_of_a_question_by_letter_or_text(tmp_pat
     asked = [question(n) for n in range(6)]
     found = as_dict(read_choices(path, asked))
     assert list(found.values()) == [0, 1, 2]
-    with pytest.raises(DataError, match=r"'1' is no option of .*\n.*its letter: A to D"):
+    with pytest.raises(DataError, match=r"'1' is not an option of .*\n.*its letter: A to D"):
         read_choices(write(tmp_path, "item_id,rater,choice\nEthiopia/q1/1,ana,1\n"), asked)
 
 
@@ -219,10 +219,7 @@ def test_choices_for_other_items_are_passed_over_where_some_are_asked_about(
         found = read_choices(tmp_path, some, key=key, some=True)
         assert set(found.frame["item_id"]) == {item.id for item in some}
         (note,) = found.notes
-        assert (
-            note
-            == f"Choices for items that are not among these are passed over (6): {', '.join(sorted(shown)[4:9])}, …"
-        )
+        assert note == f"Choices for items that are not among these are ignored (6): {', '.join(sorted(shown)[4:9])}, …"
     others = [item for item in plain_items if item.id not in shown]
     with pytest.raises(DataError, match="no choice is for one of these items"):
         read_choices(tmp_path, others, key=written.key, some=True)
@@ -286,10 +283,10 @@ def test_texts_match_across_unicode_composition_and_white_space(tmp_path: Path) 
         ("id,rater,choice\n1,a,1\n", r"row 1: column 'item_id' is missing.*\n.*rater"),
         ("item_id,choice\n0001,1\n", r"row 1: column 'rater' is missing"),
         ("item_id,topic\n0001,x\n", r"neither a column 'choice' nor"),
-        ("item_id,rater,choice\n0001,ana,5\n", r"row 2, column 'choice': '5' is no option of .*\n.*1 = best"),
-        ("item_id,rater,choice\n0001,ana,0\n", r"'0' is no option"),
-        ("item_id,rater,choice\n0001,ana,-1\n", r"'-1' is no option"),
-        ("item_id,rater,choice\n0001,ana,1.5\n", r"'1.5' is no option"),
+        ("item_id,rater,choice\n0001,ana,5\n", r"row 2, column 'choice': '5' is not an option of .*\n.*1 = best"),
+        ("item_id,rater,choice\n0001,ana,0\n", r"'0' is not an option"),
+        ("item_id,rater,choice\n0001,ana,-1\n", r"'-1' is not an option"),
+        ("item_id,rater,choice\n0001,ana,1.5\n", r"'1.5' is not an option"),
         ("item_id,rater,choice\n0001,ana,NaN\n", r"row 2, column 'choice': 'NaN' is not an answer.*\n.*empty"),
         ("item_id,rater,choice\n0001,ana,1\n0002,ana,first\n", r"row 3, column 'choice': 'first'"),
         ("item_id,rater,choice\nX001,ana,1\n", r"row 2, column 'item_id': 'X001' is not an item.*\n.*Did you mean '00"),

@@ -178,7 +178,7 @@ def test_a_table_without_rows_leaves_its_place_to_a_sentence(gone: str) -> None:
     told = {
         "words": "This analysis holds no word tables.",
         "texts": "This analysis keeps no texts for readers",
-        "similarity": "Not every two were compared",
+        "similarity": "Not every pair was compared",
         "tests": "cannot be tested on so few concepts",
     }
     assert told.get(gone, "Answers") in Page(html).text

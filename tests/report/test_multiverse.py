@@ -42,7 +42,7 @@ def test_the_table_holds_the_components_of_the_scores() -> None:
     shares = [int(row[3].text.rstrip("%")) for row in table.rows if row[3].text != "–"]
     assert 90 <= sum(shares) <= 103
     cells = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
-    assert cells["wordings of the prompt"] == ["–", "not told by 2 wordings", "–", "–"]
+    assert cells["wordings of the prompt"] == ["–", "not known from 2 wordings", "–", "–"]
     named = {one.name: one for one in wanted.components}
     sample = [round(100 * part**0.5, 1) for part in (named["sample"].low, named["sample"].high)]
     assert cells["draws of the answer"][1] == f"{sample[0]} to {sample[1]} points"

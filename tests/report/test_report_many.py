@@ -191,10 +191,10 @@ def test_contrast_sentences_count_cultures_and_give_means_by_level() -> None:
     assert said[0].startswith("wide-model, asked directly, in the local language, scored ")
     assert "points lower than in English on average over 14 cultures, on the same 2,800 " in said[0]
     assert "It varies between cultures by more than noise (p < 0.001; standard deviation " in said[0]
-    assert "Culture by culture wide-model, asked directly, scored higher in the local language than in" in said[0]
+    assert "Culture by culture, wide-model, asked directly, scored higher in the local language than in" in said[0]
     assert "of 14 cultures" in said[0]
     assert "On average the difference in points is" in said[0]
-    assert "in languages with little." in said[0]
+    assert "in languages with little text." in said[0]
 
 
 def test_models_are_tallied_over_cultures() -> None:
@@ -207,7 +207,7 @@ def test_models_are_tallied_over_cultures() -> None:
     assert said[0].startswith(
         "a scored 31.0 points higher than b on average over 16 cultures, on the same 2,400 questions "
     )
-    assert "Culture by culture a scored higher than b in all 16 cultures (" in said[0]
+    assert "Culture by culture, a scored higher than b in all 16 cultures (" in said[0]
     same = arrange([wide_run("org/a"), wide_run("org/c")])[0]
     assert "none of the 16 differences can be told from noise" in tally_sentences(same, run_pairs(same))[0]
 
@@ -311,7 +311,7 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
     )
     assert "+5.0 points, 95% interval +2.0 to +8.0)" in said
     assert ". People score 58.0%: it is below that." in said or ". People score 58.0%: it cannot be told" in said
-    counts = said.index(" Culture by culture, all comparisons allowed for, it ")
+    counts = said.index(" Culture by culture, after correction for all comparisons, it ")
     assert said.index("on average over 16 cultures") < pooled < counts
     better, worse, unclear = map(
         int, re.search(r"in (\d+) of 16 cultures and worse in (\d+); in (\d+) the two cannot", said[counts:]).groups()
@@ -327,8 +327,8 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
 def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() -> None:
     view = arrange([with_means(wide_run())])[0]
     (said,) = across_sentences(view)
-    told = "A reply may hold several guesses: listing the commonest answers of other cultures would give 71.0%, where "
-    assert told + "what people score is of one answer each." in said
+    told = "A reply may hold several guesses: listing the commonest answers of other cultures would give 71.0%, while "
+    assert told + "people gave one answer each." in said
     assert "it is worse" not in said
     subject = view.subjects[0]
     marks = view.marks(subject, "sem_b")
@@ -346,14 +346,14 @@ def test_the_verdicts_on_means_are_one_family_over_models() -> None:
     assert "it is better than other cultures' usual answer (" in alone[0]
     runs = [with_means(wide_run(f"org/m{k}"), 0.02 if k == 0 else 0.9) for k in range(4)]
     several = across_sentences(arrange(runs)[0])
-    assert "95% interval +2.0 to +8.0 by itself; with all comparisons allowed for, zero is possible)" in several[0]
+    assert "95% interval +2.0 to +8.0 by itself; after correction for all comparisons, zero is possible)" in several[0]
     assert "it cannot be told apart from other cultures' usual answer" in several[0]
 
 
 def test_guessing_is_named_in_multiple_choice_over_many_cultures() -> None:
     (said,) = across_sentences(arrange([choice_run(n=200)])[0])
     assert " On average guessing would give 25.0%: it is better than guessing, and better than always picking" in said
-    assert "Culture by culture, all comparisons allowed for, it does better than guessing in" in said
+    assert "Culture by culture, after correction for all comparisons, it does better than guessing in" in said
     assert "It does better than always picking the longest option in" in said
     (lost,) = across_sentences(arrange([choice_run(n=1)])[0])
     assert "cannot be told apart from guessing in any of 16 cultures" in lost

@@ -89,7 +89,7 @@ def test_the_page_loads_nothing_and_its_policy_admits_only_its_style(three: str)
 def test_every_section_has_its_place_with_licence_authors_signatures_and_versions(three: str) -> None:
     headings = (
         "Would the model advise what an average native would do?/Scores/Models side by side/By topic and category/"
-        "Prompt variants/Where it fails/Answers lost on the way/Methods and limits/Limits/Data"
+        "Prompt variants/Where it fails/Answers lost/Methods and limits/Limits/Data"
     )
     text = Page(three).text
     words = ("CC-BY-4.0", "The Kapwa authors", "|metric:mc1", "polars", "9f2c41aa0b7d3e55", "Kalahi §4.2")
@@ -173,7 +173,7 @@ def test_how_far_other_peoples_keys_would_move_a_score_is_told() -> None:
         ("Greece", "el", "x", 0.0, 1.0),
     ]
     run.tables["keys"] = pl.DataFrame(rows, ["culture", "language", "variant", "low_keys", "high_keys"], orient="row")
-    said = "a culture's SEM-B lies 3.0 to 4.0 points or less from the one shown (95%)"
+    said = "a culture's SEM-B is at most 3.0 to 4.0 points away from the one shown (95%)"
     assert said in Page(render_page([run])).text
     del run.tables["keys"]
     assert "who might have answered" not in Page(render_page([run])).text
@@ -273,7 +273,7 @@ def test_what_is_empty_has_no_heading_and_nothing_is_explained_that_is_not_there
         assert absent not in page.text
     assert "-parts" not in html
     assert "-cases" not in html
-    assert "A dot is the score" in page.text
+    assert "A dot is a score" in page.text
     full = Page(render_page([make_run("m")])).text
     for present in ("By topic and category", "Where it fails", "Dashed lines mark"):
         assert present in full
@@ -281,18 +281,18 @@ def test_what_is_empty_has_no_heading_and_nothing_is_explained_that_is_not_there
 
 def test_unknown_cultures_are_worded_as_such() -> None:
     alone = Page(render_page([of_unknown_culture(bare("m"))])).text
-    assert "The data does not tell whose culture it is about." in alone
+    assert "The data does not say whose culture it is about." in alone
     assert "asked about" not in alone
     other = of_unknown_culture(bare("m"))
     other.manifest.update(task="lm-eval/arc", suite="lm-eval", data={"digest": "1"})
     both = Page(render_page([bare("m"), other])).text
-    assert "asked about Filipino; part of the data does not tell whose culture it is about." in both
+    assert "asked about Filipino; part of the data does not say whose culture it is about." in both
 
 
 def test_many_cultures_have_their_sections_and_only_two_tasks_are_correlated(one: str, both: str) -> None:
     headings = (
-        "Does the model know a culture's everyday life?/In which language it is asked/How it is asked/"
-        "Whose answers it gives when it is wrong/Where it fails/Answers lost on the way/Too many answers/"
+        "Does the model know a culture's everyday life?/Language of the questions/Wording of the prompts/"
+        "Whose answers it gives when it is wrong/Where it fails/Answers lost/Too many answers/"
         "The same scores as the released code computes them/Northern Nigeria"
     )
     text, related = Page(one).text, "Do the tasks agree?"
@@ -304,7 +304,7 @@ def test_many_cultures_have_their_sections_and_only_two_tasks_are_correlated(one
 
 def test_three_cultures_keep_a_part_each_and_gain_the_language_section() -> None:
     text = Page(render_page([wide_run(cultures=("Spain", "Ethiopia", "Iran"), per_culture=30)])).text
-    assert "In which language it is asked" in text
+    assert "Language of the questions" in text
     assert "questions on average over" not in text
     assert "wide-model gave an answer that people there give to" in text
 
@@ -313,7 +313,7 @@ def test_four_cultures_of_another_suite_stand_on_one_axis_too() -> None:
     html = render_page([make_run("m", cultures=("مصر", "대한민국", "ኢትዮጵያ", "অসম"))])
     text = Page(html).text
     assert "on average over 4 cultures" in text
-    assert "In which language it is asked" not in text
+    assert "Language of the questions" not in text
     assert "Prompt variants compared on the same items" in text
     assert "The shaded zone ends at the best trick" in text
     assert "short upright line" not in text, "nothing is known of people here"
@@ -321,7 +321,7 @@ def test_four_cultures_of_another_suite_stand_on_one_axis_too() -> None:
 
 def test_a_limited_run_warns_that_cultures_rest_on_few_questions() -> None:
     text = Page(render_page([wide_run(cultures=tuple(CULTURES)[:4], per_culture=8)])).text
-    assert "Some cultures rest on as few as 8 questions" in text
+    assert "Some cultures have as few as 8 questions" in text
 
 
 def test_a_run_without_slashes_confusion_or_cases_still_reports() -> None:

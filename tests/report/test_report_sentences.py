@@ -152,11 +152,11 @@ def test_the_words_agree_with_the_interval(a: float, b: float, value: float, cha
 def test_small_samples_and_lost_answers_are_told_beside_the_score() -> None:
     small = Reading("m", row(0.5, 0.2, 0.8, clusters=13, unparsed=2, failed=1), MC1, Marks(), SITUATIONS)
     assert caution_sentences([small]) == [
-        "This rests on 16 situations of 13 clusters, so only large differences show.",
+        "This is based on 16 situations of 13 clusters, so only large differences can be seen.",
         "m: 1 failed and got no answer, 2 could not be read.",
     ]
     assert caution_sentences([Reading("m", row(0.5, 0.2, 0.8), MC1, Marks(), SITUATIONS)]) == [
-        "This rests on 16 situations, so only large differences show."
+        "This is based on 16 situations, so only large differences can be seen."
     ]
     assert caution_sentences([Reading("m", row(0.5, 0.4, 0.6, n=150), MC1, Marks(), SITUATIONS)]) == []
     assert caution_sentences([]) == []
@@ -185,7 +185,11 @@ def pair(
         ),
         (pair(-0.5, -0.8, -0.2, 0.0001, 0.0004), ": more than noise would explain (p < 0.001).", "B higher"),
         (pair(-0.5, -0.8, -0.2, 0.0001, 0.0004), "50.0 points lower", "B higher"),
-        (pair(-0.5, -0.8, -0.1, 0.03, 0.09, 0.43), "(p = 0.090, all comparisons allowed for).", "within noise"),
+        (
+            pair(-0.5, -0.8, -0.1, 0.03, 0.09, 0.43),
+            "(p = 0.090, after correction for all comparisons).",
+            "within noise",
+        ),
         (pair(0.5, 0.2, 0.8, 0.001, None), "(p = 0.001)", "A higher"),
         (pair(0.5, -0.2, 0.8, 0.001, None), "cannot be told from noise", "within noise"),
         (pair(0.0, -0.1, 0.1, 1.0, 1.0), "A and B scored the same on the same 16 situations: this ca", "within noise"),
@@ -265,16 +269,16 @@ def test_one_text_each_is_told_as_the_reason_and_not_the_number_of_concepts() ->
 def test_tau_is_told_as_how_often_the_nearer_country_has_the_more_similar_texts() -> None:
     hofstede = starting("By Hofstede", one_corpus(tau=0.2))
     # Of two pairs without ties, (1 + τ) / 2 agree: 60 in 100 for τ = 0.2.
-    assert "about 60 times in 100, where chance gives 50: that is more than chance" in hofstede
+    assert "about 60 times in 100 (chance gives 50): that is more than chance" in hofstede
     assert "τ is 0.200 (95% interval 0.185 to 0.215) by BLEU, 0.200 (0.185 to 0.215) by word edit distance" in hofstede
     assert "shuffled names give −0.012 to 0.013" in hofstede
     assert (
-        "(held against shuffled names and unrelated maps that are as smooth, and as much alike within M49" in hofstede
+        "(compared with shuffled names and unrelated maps that are as smooth, and as much alike within M49" in hofstede
     )
     made = one_corpus(tau=0.2)
     nowhere = made.correlations.with_columns(p_smooth=pl.lit(None, dtype=pl.Float64))
     alone = starting("By Hofstede", dataclasses.replace(made, correlations=nowhere))
-    assert "more than chance (held against shuffled names). τ is" in alone
+    assert "more than chance (compared with shuffled names). τ is" in alone
     assert "about 56 times" in starting("By the World Values Survey", one_corpus(tau=0.2))
 
 
@@ -304,7 +308,7 @@ def test_a_map_that_is_only_smooth_is_no_finding() -> None:
     assert "more than chance" not in told
     few = made.correlations.with_columns(countries_low=pl.lit(-0.1))
     told = starting("By Hofstede", dataclasses.replace(made, correlations=few))
-    assert "more than chance for the countries asked, but these are too few or too unlike" in told
+    assert "more than chance for the countries asked, but these are too few or too different" in told
     assert "over countries the interval is −0.100 to 0.220" in told
 
 
@@ -313,7 +317,7 @@ def test_tau_above_shuffled_names_is_no_finding_where_concepts_leave_it_open(low
     made = one_corpus(tau=0.2)
     open_ones = made.correlations.with_columns(low=pl.lit(low, dtype=pl.Float64), high=pl.lit(high, dtype=pl.Float64))
     hofstede = starting("By Hofstede", dataclasses.replace(made, correlations=open_ones))
-    assert "chance for the concepts asked, but these are too few or too unlike to speak for others" in hofstede
+    assert "chance for the concepts asked, but these are too few or too different to speak for others" in hofstede
 
 
 def test_words_that_only_name_the_identity_are_left_aside() -> None:

@@ -140,7 +140,7 @@ def test_variant_comparisons_name_their_model_when_there_are_several() -> None:
 def test_counts_show_every_outcome_that_occurred() -> None:
     run = make_run(gone={"failed": 2, "refused": 1})
     table = tables.counts_table(view_of(run))
-    assert list(table.head) == ["Model", "Right", "Wrong", "Refused", "Failed", "Right of right and wrong"]
+    assert list(table.head) == ["Model", "Right", "Wrong", "Refused", "Failed", "Right among right and wrong"]
     right, wrong, refused, failed, among = table.rows[0][1:]
     assert among.text == f"{100 * int(right.text) / (int(right.text) + int(wrong.text)):.1f}%"
     assert (refused.text, failed.text) == ("1", "2")

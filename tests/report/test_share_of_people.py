@@ -72,8 +72,8 @@ def test_who_answers_as_people_do_everywhere_is_not_said_to_differ_between_cultu
     assert raw is not None
     assert raw.p_value < 0.001  # what was said before
     said = across_sentences(view)[0]
-    assert ". Compared on the share of what people score there, differences between cultures cannot be told" in said
-    assert "from noise (p = " in said
+    measured = "Compared on the share of what people score in each culture, differences between cultures cannot be told"
+    assert f". {measured} from noise (p = " in said
     assert all(rank == (1, 16) for rank in (view.pooled_value_and_rank(0, s, "sem_b")[1:] for s in view.subjects))
 
 
@@ -98,9 +98,11 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
     shares = dict(zip(spread.cultures, spread.partial, strict=True))
     assert view.by_score("sem_b") == sorted(view.subjects, key=lambda s: (-shares[s], s.label))
     table = culture_table(view, "sem_b")
-    assert "Order and ranks go by the share of what people score." in table.note
-    assert f"Of people’s: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in table.note
-    assert all(re.search(r"% \(\d+–\d+%\) of people’s by sem_b_loo; rank 1–16$", row[1].small) for row in table.rows)
+    assert "Order and ranks are by the share of what people score." in table.note
+    assert f"Of people’s score: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in table.note
+    assert all(
+        re.search(r"% \(\d+–\d+%\) of people’s score by sem_b_loo; rank 1–16$", row[1].small) for row in table.rows
+    )
     chart = map_charts(view)[0]
     assert "share of what people score, on the map" in chart.title
     assert chart.domain[0] < min(shares.values()) < max(shares.values()) < chart.domain[1]
@@ -120,14 +122,14 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
 
 def test_the_share_names_the_number_that_it_divides_on_page_and_terminal(view: TaskView) -> None:
     shown = printed(render_run(view.runs[0]), 120)
-    assert " Of it " in shown
-    assert f"Of it: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in " ".join(shown.split())
+    assert " Of ceiling " in shown
+    assert f"Of ceiling: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in " ".join(shown.split())
     few = arrange([answering("org/few", cultures=("Spain", "Iran", "Greece"))])[0]
     for reading in readings(few, few.subjects[0]):
         assert re.search(r", at \d+% \(\d+–\d+%\) of it by sem_b_loo\.$", score_sentence(reading))
     text = " ".join(" ".join(Page(render_page(view.runs)).words).split())
-    assert "Compared on the share of what people score there, differences between cultures" in text
-    assert "of people’s by sem_b_loo" in text
+    assert "Compared on the share of what people score in each culture, differences between cultures" in text
+    assert "of people’s score by sem_b_loo" in text
 
 
 def test_a_culture_whose_people_are_not_known_item_by_item_makes_all_compared_by_score() -> None:
@@ -136,7 +138,7 @@ def test_a_culture_whose_people_are_not_known_item_by_item_makes_all_compared_by
     run.tables[CEILINGS] = told.filter(~pl.col("item_id").str.starts_with("Greece/"))
     lacking = arrange([run])[0]
     assert lacking.compared("sem_b").words == "score"
-    assert "Order and ranks go by the score." in culture_table(lacking, "sem_b").note
+    assert "Order and ranks are by the score." in culture_table(lacking, "sem_b").note
     assert "Compared on" not in across_sentences(lacking)[0]
     # And an older run, without the table, beside one that has it: one unit for both.
     older = answering("org/older", 0.5, seed=2)
@@ -155,7 +157,7 @@ def test_models_are_one_family_and_no_rank_is_told_where_it_does_not_reject() ->
     assert min(one.p_value for one in alone) < 0.05 <= min(one.p_value for one in several)
     for one in several:
         assert (one.rank_low.tolist(), one.rank_high.tolist()) == ([1] * 16, [16] * 16)
-    assert ", 5 models allowed for)" in across_sentences(arrange(runs)[0])[0]
+    assert ", corrected for 5 models)" in across_sentences(arrange(runs)[0])[0]
 
 
 def test_cultures_of_one_language_are_compared_on_the_share_too() -> None:

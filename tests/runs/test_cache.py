@@ -111,7 +111,7 @@ def test_looking_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="There is no folder"):
         open_cache(tmp_path / "c", create=False)
     (tmp_path / "d").mkdir()
-    with pytest.raises(RunError, match="is no cache of answers"):
+    with pytest.raises(RunError, match="is not a cache of answers"):
         open_cache(tmp_path / "d", create=False)
     assert [path.name for path in tmp_path.rglob("*")] == ["d"]
 

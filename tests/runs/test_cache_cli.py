@@ -49,22 +49,22 @@ def test_a_listing_for_programs_and_an_empty_cache(cli: Run, tmp_path: Path) -> 
 
 def test_pruning_says_what_went(cli: Run, tmp_path: Path) -> None:
     filled(tmp_path / "c", 2000, size=500).close()
-    assert "0 answers taken out" in cli("cache", "prune", "c", "--older-than", "1d").stdout
+    assert "0 answers deleted" in cli("cache", "prune", "c", "--older-than", "1d").stdout
     done = cli("cache", "prune", "c", "--max-size", "500k")
-    assert "answers taken out: 1." in done.stdout
+    assert "answers deleted: 1." in done.stdout
     assert "kB now" in done.stdout
     with open_cache(tmp_path / "c")[0] as store:
         assert 500 < contents(store)[0].answers < 1000
 
 
 BAD = {
-    "nothing said": (("prune", "c"), "Nothing says what may go"),
+    "nothing said": (("prune", "c"), "Nothing says which answers to delete"),
     "no age": (("prune", "c", "--older-than", "soon"), "--older-than cannot be 'soon'"),
     "no size": (("prune", "c", "--max-size", "-1"), "--max-size cannot be '-1'"),
     "an unknown model": (("prune", "c", "--model", "a@r2"), "Did you mean 'a@r'"),
     "no folder": (("ls", "nowhere"), "There is no folder nowhere"),
-    "no cache": (("prune", "thesis", "--max-size", "0"), "thesis is no cache of answers"),
-    "a file": (("ls", "thesis/text"), "no cache of answers"),
+    "no cache": (("prune", "thesis", "--max-size", "0"), "thesis is not a cache of answers"),
+    "a file": (("ls", "thesis/text"), "not a cache of answers"),
 }
 
 
@@ -87,5 +87,5 @@ def test_a_run_refuses_a_folder_that_is_no_cache_before_asking(cli: Run, tmp_pat
     (tmp_path / "thesis" / "text").write_text("mine")
     done = cli("run", "kalahi/open", "-m", "smollm2", "--data", "sample:filipino", "--limit", "1", "--cache", "thesis")
     assert done.returncode == 2
-    assert "thesis is no cache of answers. It holds text." in done.stderr
+    assert "thesis is not a cache of answers. It holds text." in done.stderr
     assert not (tmp_path / "runs").exists()

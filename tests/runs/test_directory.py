@@ -193,7 +193,7 @@ def test_answers_come_back_with_what_was_asked_and_those_of_another_task_are_ref
     found = list(RunAnswers(run, task))
     assert [answer.request.item_id for answer in found] == [item.id for item in task.items()]
     assert all(response.text == model.answer(request, [request]).text for request, response in found)
-    with pytest.raises(RunError, match="other requests than its tables tell"):
+    with pytest.raises(RunError, match="other requests than its tables list"):
         RunAnswers(run, TinyTask(n=11))
 
 
@@ -239,7 +239,7 @@ def test_places_that_a_run_may_use_are_let_be(tmp_path: Path) -> None:
 
 def test_folders_that_hold_something_else_or_a_damaged_cache_are_no_caches(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(RunError, match="is no cache of answers"):
+    with pytest.raises(RunError, match="is not a cache of answers"):
         check_places(tmp_path / "runs", tmp_path)
     open_cache(tmp_path / "cache")[0].close()
     (tmp_path / "cache" / "answers.sqlite").write_bytes(b"x" * 9000)

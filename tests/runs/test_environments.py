@@ -70,7 +70,7 @@ def test_a_run_finished_elsewhere_goes_on_and_says_that_it_makes_no_promise(
     assert run.complete
     (record,) = caplog.records
     assert f"were computed in another environment: {said}." in record.getMessage()
-    assert "answer everything anew in another folder (--out)" in record.getMessage()
+    assert "answer everything again in another folder (--out)" in record.getMessage()
     reason = f"its answers were computed in different environments: {said}"
     assert run.manifest["repeatable"] == f"no promise: {reason}"
     assert run.manifest["notes"] == [f"The run cannot be repeated byte for byte: {reason}."]

@@ -167,7 +167,7 @@ def test_a_system_message_can_come_from_a_file(answers: list[str], tmp_path: Pat
     told = cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO, "--system", "@system.txt", "--json").stdout
     assert json.loads(told)["manifest"]["options"]["system"] == "Maging magalang."
     page = (tmp_path / json.loads(told)["path"] / "report.html").read_text(encoding="utf-8")
-    assert "before every question stood the system message" in page
+    assert "came before every question" in page
     missing = cli(tmp_path, "run", "kalahi/open", *answers[:2], "--system", "@nowhere.txt", code=2)
     assert "nowhere.txt" in missing.stderr
 

@@ -48,15 +48,15 @@ def test_what_is_filled_in_wrongly_is_refused_by_the_name_of_its_field(blend: An
 
     question, person = ask(blend, "아침에?"), answerers(blend, 1)[0]
     for texts, message in (
-        (["", "밥"], "Your answer: nothing is filled in"),
-        (["밥" * 201], "Your answer: .* 201 characters; at most 200 fit"),
-        (["밥", "국; 김치"], "Another answer, if there is one: a semicolon parts several"),
+        (["", "밥"], "Your answer: this field is empty"),
+        (["밥" * 201], "Your answer: .* 201 characters; it may have 200"),
+        (["밥", "국; 김치"], "Another answer, if there is one: a semicolon separates answers"),
         (["밥", "x" * 5000], "Another answer, if there is one: .*5,000"),
     ):
         with pytest.raises(FieldError, match=message) as found:
             answer(person, question, *texts, button="answered")
         assert found.value.field == ("answer_1" if len(texts) == 1 or not texts[0] else "answer_2")
-    with pytest.raises(FieldError, match="on what"):
+    with pytest.raises(FieldError, match="what is it"):
         answer(person, question, "밥", depends="x" * 1001)
     for seen in ("ko:2.1", "ko:1.2", "ko:0.1", "ko:1.0", "ar:1.1", "ko", "ko:1.1 ", "x:y"):
         from kapwa.studio.core.desks import task_of
@@ -148,7 +148,7 @@ def test_who_is_ahead_of_others_at_work_is_told_to_come_back(blend: Any) -> None
     Lease.objects.all().delete()
     assert "저녁에?" in first.get("work/answers/")  # alone, he goes on
     answer(member_of(first), evening, "밥")
-    assert "Nothing waits for you here now" in first.get("work/answers/")
+    assert "There is nothing more for you to do here now" in first.get("work/answers/")
 
 
 def test_what_a_phone_takes_along_waits_for_it_for_two_days(blend: Any) -> None:

@@ -36,10 +36,10 @@ def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any
     people["berto"].post("situations/1/edit/", {**a_situation("Liza"), "base": "1"})
     page = people["berto"].ask(1)
     assert "Opo." in page
-    assert "finds an irrelevant response likelier" in page  # irrelevant 3 is the shortest of those that count
+    assert "finds an irrelevant response as likely as" in page  # irrelevant 3 is the shortest of those that count
     people["berto"].post("situations/1/edit/", {**a_situation("Liza", relevant_1="Batiin mo."), "base": "2"})
     page = people["berto"].ask(1)
-    assert "finds the best likelier" in page
+    assert "finds the best response likelier" in page
     seen = Situation.objects.get().model_seen
     assert [(one["revision"], one["fails"]) for one in seen] == [(2, True), (3, False)]
     size = len(b"Batiin mo.")
@@ -52,7 +52,7 @@ def test_what_a_model_says_of_a_draft_is_kept_with_it(parrot: None, project: Any
 
 def test_without_a_model_nothing_is_offered(project: Any, people: dict[str, Someone]) -> None:
     people["berto"].post("situations/new/", a_situation("Liza"))
-    assert "What a model makes of it" not in people["berto"].get("situations/1/")
+    assert "How models answer it" not in people["berto"].get("situations/1/")
     page = people["berto"].client.post("/p/baryo/ask/", {"number": "1"}).getvalue().decode()
     assert "No model is configured" in page
 
@@ -72,18 +72,18 @@ def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
     people["berto"].post("situations/new/", a_situation("Liza", best=""))  # not whole
     people["carla"].post("situations/new/", a_situation("Tomas"))
     assert "Ask parrot:Opo. about many" in people["berto"].get("situations/")
-    assert "3 situations are whole" in people["berto"].get("ask/")
-    assert "4 situations are whole" in people["dina"].get("ask/")
+    assert "3 situations are complete" in people["berto"].get("ask/")
+    assert "4 situations are complete" in people["dina"].get("ask/")
     answer = people["berto"].client.post("/p/baryo/ask/")
     assert answer.headers["X-Accel-Buffering"] == "no"
     pieces = iter(answer.streaming_content)
-    assert b"A line comes with each answer" in next(pieces)
+    assert b"adds a line below" in next(pieces)
     assert asked() == [0, 0, 0, 0, 0]
     line = next(pieces).decode()
     assert "1 of 3" in line
     assert asked() == [1, 0, 0, 0, 0]
     answer.close()  # the browser went away: what was answered is kept
-    assert "2 situations are whole" in people["berto"].get("ask/")
+    assert "2 situations are complete" in people["berto"].get("ask/")
 
     def broken(fields: Any) -> Any:
         raise ModelError("It is <b>gone</b>.")
@@ -91,19 +91,19 @@ def test_many_are_asked_about_one_after_another_and_each_answer_shows_at_once(
     with monkeypatch.context() as patch:
         patch.setattr(writing, "ask", broken)
         page = people["berto"].client.post("/p/baryo/ask/").getvalue().decode()
-    assert page.count("<li>Situation 2: It is &lt;b&gt;gone&lt;/b&gt;. Nothing more is asked.</li>") == 1
+    assert page.count("<li>Situation 2: It is &lt;b&gt;gone&lt;/b&gt;. No more situations are asked.</li>") == 1
     page = people["berto"].client.post("/p/baryo/ask/").getvalue().decode()
     assert page.rstrip().endswith("</html>")
     assert asked() == [1, 1, 1, 0, 0]
-    assert "Nothing is left to ask about" in people["berto"].get("ask/")
-    assert "Nothing is left to ask about" in people["berto"].post("ask/")
+    assert "There is nothing left to ask" in people["berto"].get("ask/")
+    assert "There is nothing left to ask" in people["berto"].post("ask/")
     # What another model was asked is not what this one was.
     monkeypatch.setattr("django.conf.settings.KAPWA_MODEL", "parrot:Hindi.")
-    assert "3 situations are whole" in people["berto"].get("ask/")
+    assert "3 situations are complete" in people["berto"].get("ask/")
     monkeypatch.setattr("django.conf.settings.KAPWA_MODEL", "parrot:Opo.")
     # Who withdraws meanwhile writes nothing any more.
     pieces = iter(people["carla"].client.post("/p/baryo/ask/").streaming_content)
     next(pieces)
     people["carla"].post("withdraw/", {"depth": "identity", "sure": "yes"})
-    assert b"You are not here any more. Come in again. Nothing more is asked." in next(pieces)
+    assert b"You are signed out. Sign in again. No more situations are asked." in next(pieces)
     assert asked() == [1, 1, 1, 0, 0]

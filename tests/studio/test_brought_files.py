@@ -75,16 +75,16 @@ def test_a_workbook_comes_back_as_the_answers_that_stand_in_it(food: Any, answer
     book = filled(fetched(answerer, "work/food/table/"), fill)
     food.revision = 2  # edited while the workbook was away
     page = bring(answerer, "gina.xlsx", book)
-    assert "2 new answers were taken in." in page
+    assert "2 new answers were imported." in page
     both = {"text": "", "when": "", "place": "", "seen": "1"}
     assert answers() == [
         ("food-1", {**both, "button": "answer", "text": "kanin\nat itlog", "how": "not", "when": "night"}),
         ("food-2", {**both, "button": "unknown", "how": "sure"}),
     ]
-    assert "2 were here before" in bring(answerer, "gina.xlsx", book)
+    assert "2 were already here" in bring(answerer, "gina.xlsx", book)
     changed = filled(book, lambda sheet, column: sheet.__setitem__(f"{column('[text]')}2", "lugaw"))
     page = bring(answerer, "gina.xlsx", changed)
-    assert "gina.xlsx, row 2: it was brought before with another content. The first answer stands." in page
+    assert "gina.xlsx, row 2: it was imported before with different content. The first answer counts." in page
     assert len(answers()) == 2
 
 
@@ -127,30 +127,30 @@ def test_a_wrong_row_is_named_and_stops_no_other(food: Any, answerer: Someone) -
 
     def wrong(cell: str, text: str) -> str:
         page = bring(answerer, "gina.xlsx", with_row_3(cell, text)).replace("&#x27;", "'")
-        return page.split("Not taken in:")[1].split("</ul>")[0]
+        return page.split("Not imported:")[1].split("</ul>")[0]
 
     assert "gina.xlsx, row 3: How sure are you?: “5” is not one of the choices." in wrong("[how]", "5")
-    assert "row 3: How you finish: “no” is not one of the choices." in wrong("[button]", "no")
-    assert "row 3: Your answer: nothing is filled in." in wrong("[text]", "")
+    assert "row 3: How you finish the task: “no” is not one of the choices." in wrong("[button]", "no")
+    assert "row 3: Your answer: this field is empty." in wrong("[text]", "")
     assert "row 3: There is no such task." in wrong("[task]", "{0} food-9 {2} {3}")
     assert "row 3: There is no such task." in wrong("[task]", "{0} {1} 7 {3}")
-    assert "row 3: This work is not offered to you here." in wrong("[task]", "other {1} {2} {3}")
-    assert "row 3: it was filled in by somebody whose answers you cannot bring" in wrong("[task]", "{0} {1} {2} x")
+    assert "row 3: This work is not open to you." in wrong("[task]", "other {1} {2} {3}")
+    assert "row 3: it was filled in by somebody whose answers you cannot import" in wrong("[task]", "{0} {1} {2} x")
     assert "row 3: This record is damaged." in wrong("[task]", "")
     assert "Your answer: A text has 4,001 characters" in wrong("[text]", "x" * 4001)
     assert answers()[0][1]["text"] == "kanin"
     assert len(answers()) == 1
     # Mended and brought again, it comes in, and the other counts once.
     page = bring(answerer, "gina.xlsx", with_row_3("[how]", "2"))
-    assert "1 new answer was taken in. 1 was here before." in page
+    assert "1 new answer was imported. 1 was already here." in page
     assert [body["how"] for _, body in answers()] == ["sure", "not"]
-    assert "0 new answers were taken in." in bring(answerer, "gina.xlsx", book)
+    assert "0 new answers were imported." in bring(answerer, "gina.xlsx", book)
 
 
 def test_what_is_no_file_of_work_is_refused(answerer: Someone) -> None:
     for content in (b"", b"no workbook", b"PK\x03\x04"):
         assert "gina.xlsx" in bring(answerer, "gina.xlsx", content, status=400)
-    assert "is no file of work from the studio" in bring(answerer, "a.csv", b"a,b\n1,2\n", status=400)
+    assert "is not a file of work from the studio" in bring(answerer, "a.csv", b"a,b\n1,2\n", status=400)
     assert "holds no answers of a phone" in bring(answerer, "a.json", b"[1]", status=400)
     answerer.post("bring/", status=400)
     assert answers() == []
@@ -166,8 +166,8 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
         sheet[f"{column('[text]')}2"], sheet[f"{column('[how]')}2"] = "kanin", 1
 
     book = filled(fetched(answerer, "work/food/table/"), fill)
-    assert "whose answers you cannot bring" in bring(enter(project, "Hana", "answerer"), "g.xlsx", book)
-    assert "1 new answer was taken in." in bring(people["dina"], "g.xlsx", book)
+    assert "whose answers you cannot import" in bring(enter(project, "Hana", "answerer"), "g.xlsx", book)
+    assert "1 new answer was imported." in bring(people["dina"], "g.xlsx", book)
     assert Event.objects.get(kind="food.answered").actor == Membership.objects.get(pseudonym="Gina").author
     # A file can be filled in by anybody, so the log keeps who brought it, beside whose answers they are.
     brought = Event.objects.get(kind="work.brought")
@@ -176,7 +176,7 @@ def test_only_a_scribe_or_coordinator_brings_the_work_of_others(
     # Nobody's words are taken that they have not agreed to give.
     consent.publish(project, {"fil": "Bagong kasunduan."})
     people["dina"].agree()
-    assert "who has not agreed to the text of consent" in bring(people["dina"], "g.xlsx", book)
+    assert "who has not agreed to the consent text" in bring(people["dina"], "g.xlsx", book)
 
 
 def test_while_a_large_file_is_read_others_write(food: Any, answerer: Someone, monkeypatch: Any) -> None:
@@ -232,11 +232,11 @@ def test_an_outbox_comes_in_record_by_record(food: Any, answerer: Someone) -> No
     stranger = {**common, "uuid": str(uuid.uuid4()), "subject": "food-3", "person": "x"}
     file = json.dumps({"kapwa": "outbox", "project": "baryo", "records": [*records, stranger, None]}).encode()
     page = bring(answerer, "outbox.json", file)
-    assert "2 new answers were taken in." in page
+    assert "2 new answers were imported." in page
     assert "outbox.json, row 3: There is no such task." in page
-    assert page.count("somebody whose answers you cannot bring") == 1
+    assert page.count("somebody whose answers you cannot import") == 1
     assert "row 5: This record is damaged." in page
-    assert "2 were here before" in bring(answerer, "outbox.json", file)
+    assert "2 were already here" in bring(answerer, "outbox.json", file)
     assert [subject for subject, _ in answers()] == ["food-1", "food-2"]
 
 
@@ -296,7 +296,7 @@ def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
     pytest.importorskip("pyxform", reason="the extra 'odk' is not installed")
     from pyxform.xls2xform import convert
 
-    speak(project, "ar", {"How you finish": "كيف تنتهي من السؤال"})
+    speak(project, "ar", {"How you finish the task": "كيف تنتهي من السؤال"})
     form = fetched(answerer, "work/food/odk/")
     # ODK's own Validate needs Java; pyxform's checks do not.
     made = convert(xlsform=form, file_type=".xlsx", validate=shutil.which("java") is not None)
@@ -308,7 +308,7 @@ def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
     given = {"t1_button": "1", "t1_text": "kanin", "t1_how": "2", "t1_when": "2", "t3_button": "2", "t3_how": "1"}
     sent = submission(form, given)
     food.revision = 2
-    assert "2 new answers were taken in." in bring(answerer, "submissions.csv", sent.encode())
+    assert "2 new answers were imported." in bring(answerer, "submissions.csv", sent.encode())
     both = {"text": "", "when": "", "place": "", "seen": "1"}
     assert answers() == [
         ("food-1", {**both, "button": "answer", "text": "kanin", "how": "not", "when": "night"}),
@@ -316,7 +316,7 @@ def test_a_form_for_odk_goes_out_in_two_languages_and_its_submissions_come_in(
     ]
     bad = submission(form, {"t2_button": "1", "t2_how": "1"})
     page = bring(answerer, "submissions.csv", bad.encode())
-    assert "submissions.csv, row 2: Your answer: nothing is filled in." in page
+    assert "submissions.csv, row 2: Your answer: this field is empty." in page
 
 
 def test_the_human_baseline_goes_out_and_comes_back_in_every_form(

@@ -31,13 +31,13 @@ def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, st
         page = started.chromium.launch(executable_path=CHROMIUM, **keeping).new_page()
         page.goto(address)
         page.get_by_label("Code").fill(code)
-        page.get_by_role("button", name="Come in").click()
-        page.get_by_label("A name others will see").fill("Lihim na pangalan")
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_label("A name that others will see").fill("Lihim na pangalan")
+        page.get_by_role("button", name="Continue").click()
         page.goto(f"{address}/p/bayan/me/")
         assert "Lihim na pangalan" in page.content()
         with page.expect_navigation():
-            page.get_by_role("button", name="Leave this device").click()
+            page.get_by_role("button", name="Sign out on this device").click()
         for _ in range(3):
             with suppress(api.Error):  # what a form was answered with is not even asked for again
                 page.go_back()
@@ -111,9 +111,9 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         berto.go("/p/bayan/elicit/")
         berto.page.get_by_label("An elder you respect").check()
         berto.page.get_by_label("Your answer", exact=True).fill("Pinagsabihan ako ng lola ko sa harap ng mga bisita.")
-        berto.press("Keep it")
+        berto.press("Save my answer")
         berto.look("elicited")
-        berto.page.get_by_role("link", name="Make a situation of this answer").click()
+        berto.page.get_by_role("link", name="Make a situation from this answer").click()
         berto.look("desk-of-an-answer")
 
         # Six situations of two people, and one more whose writer will withdraw.
@@ -132,7 +132,7 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         dina.page.get_by_label("Title").fill("Unang pulong")
         for one in ("Berto", "هدى", "Edo"):
             dina.page.get_by_label(one).check()
-        dina.press("Begin")
+        dina.press("Start")
         dina.look("session")
 
         def vote(who: Browser, number: int, choice: str = "Accept as it is") -> None:
@@ -155,9 +155,9 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         dina.page.goto(f"{address}/p/bayan/situations/{filipino[0]}/")
         dina.press("Reveal the votes")
         edo.page.goto(f"{address}/p/bayan/situations/{filipino[0]}/")
-        edo.page.get_by_label("Say something").fill("Sa amin, iba ang sinasabi.")
-        edo.page.get_by_label("Keep this as a disagreement").check()
-        edo.press("Say it")
+        edo.page.get_by_label("Write something").fill("Sa amin, iba ang sinasabi.")
+        edo.page.get_by_label("Mark this as a disagreement").check()
+        edo.press("Send")
         edo.look("discussion")
         change(ana, filipino[0], "Ano ang dapat kong gawin?")
         ana.look("changed")
@@ -206,7 +206,7 @@ def change(who: Browser, number: int, instruction: str) -> None:
 
 def run_releases(folder: Path) -> None:
     """Freeze, check, add, run and report, as a stranger would."""
-    assert "every table is what its events make" in kapwa("studio", "check", cwd=folder).stderr
+    assert "every table agrees with its events" in kapwa("studio", "check", cwd=folder).stderr
     for version in ("1.0.0", "2.0.0"):
         kapwa("studio", "freeze", "bayan", "--release", version, cwd=folder)
     texts = {

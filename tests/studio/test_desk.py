@@ -26,7 +26,7 @@ def answers() -> list[tuple[str, dict[str, Any]]]:
 
 def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer: Someone) -> None:
     assert "Questions about food (3)" in answerer.get("")
-    assert "3 tasks wait for you" in answerer.get("work/")
+    assert "You have 3 tasks to do" in answerer.get("work/")
     filled = {"field_text": " pan de sal ", "field_how": "sure", "field_when": "night", "button": "answer"}
     page = answerer.get("work/food/")
     assert 'lang="fil" dir="ltr">Ano ang kinakain sa umaga, 1? (1)</p>' in page
@@ -37,25 +37,25 @@ def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer:
     # Another button needs no answer, and what stands in a field that does not count with it is not sent.
     page = answerer.post("work/food/", {**hidden(page), **filled, "button": "unknown"})
     page = answerer.post("work/food/", {**hidden(page), **filled})
-    assert "Nothing waits for you here now" in page
+    assert "There is nothing more for you to do here now" in page
     given = {"text": "pan de sal", "how": "sure", "when": "night", "place": "", "seen": "1"}
     assert answers() == [
         ("food-1", {**given, "button": "answer"}),
         ("food-2", {**given, "button": "unknown", "text": ""}),
         ("food-3", {**given, "button": "answer"}),
     ]
-    assert "Nothing waits for you" in answerer.get("work/")
+    assert "There is nothing for you to do" in answerer.get("work/")
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"field_text": ""}, "Your answer: nothing is filled in."),
+        ({"field_text": ""}, "Your answer: this field is empty."),
         ({"field_text": "x" * 4001}, "Your answer: A text has 4,001 characters"),
         ({"field_how": "maybe"}, "How sure are you?: “maybe” is not one of the choices."),
         ({"field_when": "dusk"}, "When?: “dusk” is not one of the choices."),
-        ({"button": ""}, "How you finish: nothing is filled in."),
-        ({"button": "other"}, "How you finish: “other” is not one of the choices."),
+        ({"button": ""}, "How you finish the task: this field is empty."),
+        ({"button": "other"}, "How you finish the task: “other” is not one of the choices."),
         ({"uuid": "no"}, "number is damaged"),
     ],
 )
@@ -82,7 +82,7 @@ def test_the_text_that_was_seen_travels_with_the_answer(food: Any, answerer: Som
     # Sent again it counts once; with another content it is refused, and stays in the form.
     answerer.post("work/food/", sent)
     page = answerer.post("work/food/", {**sent, "field_text": "lugaw"}, status=409)
-    assert "already sent with another content" in page
+    assert "already sent with different content" in page
     assert "lugaw</textarea>" in page
     assert len(answers()) == 1
 
@@ -91,7 +91,7 @@ def test_a_desk_is_for_its_roles_and_a_task_must_have_been_shown(
     project: Any, food: Any, answerer: Someone, people: dict[str, Someone]
 ) -> None:
     assert ">Work<" not in people["berto"].get("")
-    assert "There is no such work for you" in people["berto"].get("work/")
+    assert "There is no work for you here" in people["berto"].get("work/")
     sent = {"subject": "food-1", "seen": "1", "field_text": "x", "field_how": "sure", "button": "answer"}
     for path in ("work/food/", "work/other/"):
         people["berto"].get(path, status=400)

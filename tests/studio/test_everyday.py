@@ -180,9 +180,11 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     assert 'status">You agreed to this text.' in huda.get("translate/ko/3/")
     agree(3, "ko", jun)
     assert asked_now(everyday, "ko") == [text]
-    assert "to be worded" in huda.get("translate/ar/")
+    assert "needs a wording" in huda.get("translate/ar/")
     assert "Question 3" not in huda.get("translate/en/")  # English is there for the prompts alone
-    assert re.search(r"Agreed in English, with the prompts</a> <span class=\"state\">0 / 2<", minji.get(""))
+    assert re.search(
+        r"Wordings agreed in English, with those of the prompts</a> <span class=\"state\">0 / 2<", minji.get("")
+    )
     assert "Question 3" not in huda.get("translate/ko/")
 
     propose(huda, 3, "ar", arabic, note="فول بدل الأرز")
@@ -192,7 +194,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     jun.post("translate/ar/3/", no)
     agree(3, "ar", minji)
     assert asked_now(everyday, "ar") == []
-    assert "somebody says no to your words" in huda.get("translate/ar/")
+    assert "somebody refused your wording" in huda.get("translate/ar/")
     assert "아침이라는 뜻이 아니에요" in huda.get("translate/ar/3/")
     # One who changes a letter of a text is its author, too; the one before agrees to no change of their own words.
     nari = enter(everyday, "나리", "translator")
@@ -201,7 +203,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     propose(jun, 3, "ar", arabic + "!")
     assert "<ins>صباحًا؟!</ins>" in huda.get("translate/ar/3/")
     stale = {"action": "propose", "text": "x", "source": before["source"], "base": before["base"]}
-    assert "Somebody else changed this meanwhile" in minji.post("translate/ar/3/", stale, status=409)
+    assert "Somebody else has changed this" in minji.post("translate/ar/3/", stale, status=409)
     minji.post("translate/ar/3/", {"action": "agree", "wording": before["wording"]}, status=409)
     huda.post("translate/ar/3/", {"action": "agree", "wording": worded(minji, 3, "ar")["wording"]}, status=409)
     agree(3, "ar", nari, minji)
@@ -229,7 +231,7 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     minji.post("questions/3/edit/", form, status=409)
     minji.post("questions/3/retire/", {"back": "yes"})
     assert asked_now(everyday, "ar") == [arabic + "!"]
-    assert "Agreed in العربية" in ana.get("")
+    assert "Wordings agreed in العربية" in ana.get("")
 
 
 def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
@@ -246,9 +248,9 @@ def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
     minji.post("questions/new/", {**many, "fillings": "추석\n생일"})
     assert Question.objects.filter(kind="text").count() == 3
     page = minji.post("questions/new/", {**form, "text": "설날에 무엇을 먹나요?"}, status=400)
-    assert "There is “설날에 무엇을 먹나요?” already." in page
+    assert "“설날에 무엇을 먹나요?” already exists." in page
     assert f'href="/p/{minji.project}/"' in page
-    assert "one place to fill" in minji.post("questions/new/", {**many, "text": "빈칸 없음"}, status=400)
+    assert "one blank, such as" in minji.post("questions/new/", {**many, "text": "빈칸 없음"}, status=400)
     minji.post("questions/new/", {**form, "text": " "}, status=400)
     assert "needs a topic" in minji.post("questions/new/", {**form, "text": "질문", "topic": ""}, status=400)
     minji.post("questions/new/", {**form, "text": "질문", "kind": "x"}, status=400)

@@ -71,7 +71,7 @@ def word_all(who: Browser, tag: str) -> int:
     texts, worded = local(tag), 0
     while True:
         who.page.goto(f"{who.address}/p/araw/translate/{tag}/")
-        if not (link := who.page.get_by_role("link", name="Word it")).count():
+        if not (link := who.page.get_by_role("link", name="Write a wording")).count():
             return worded
         with who.page.expect_navigation():
             link.first.click()
@@ -169,22 +169,22 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         minji.page.locator("#table").set_input_files(
             {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"id,topic\n"}
         )
-        minji.press("Take it in")
+        minji.press("Import")
         minji.look("import-refused")
         assert "400" in minji.complaints.pop()  # the browser's own word for it
         minji.page.locator("#table").set_input_files(table)
-        minji.press("Take it in")
+        minji.press("Import")
         assert "4 new questions" in minji.page.get_by_role("status").inner_text()
         minji.go("/p/araw/questions/new/")
         minji.page.locator("#text").fill("{날}에 무엇을 먹나요?")
-        minji.page.get_by_text("Make many of it").click()
+        minji.page.get_by_text("Make many questions from it").click()
         minji.page.locator("#fillings").fill("설날\n추석")
         minji.page.get_by_label("Topic").select_option("Food")
         minji.press("Save")
         minji.look("questions")
         for number in (7, 8):
             minji.page.goto(f"{address}/p/araw/translate/ko/{number}/")
-            minji.press("Take it out of use")
+            minji.press("Stop using it")
         minji.look("question-retired")
 
         # Two others agree to each English text, then it is worded in both languages, and agreed to again.
@@ -192,12 +192,12 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         huda.go("/p/araw/translate/")
         for tag, translator, others in (("ko", jun, (minji, huda)), ("ar", huda, (minji, jun))):
             assert word_all(translator, tag) == 6
-            if tag == "ko":  # somebody says no, and the words are changed
+            if tag == "ko":  # somebody refuses, and the words are changed
                 others[0].page.goto(f"{address}/p/araw/translate/ko/3/")
                 others[0].page.get_by_text("I do not agree").click()
                 others[0].page.locator("#reason").fill("물음표 앞에 띄어쓰기")
                 others[0].look("refusing")
-                others[0].press("Say no")
+                others[0].press("Refuse it")
                 translator.go("/p/araw/translate/ko/3/")
                 translator.page.locator("#text").fill(local("ko")["k01"] + " ")
                 translator.page.locator("#note").fill("그대로 둡니다")
@@ -246,7 +246,7 @@ def run_release(folder: Path) -> None:
     """Freeze, check, add, run short answers, build multiple choice with other communities' answers, and run that."""
     from kapwa.suites.blend.data import PACKS as packs
 
-    assert "every table is what its events make" in kapwa("studio", "check", cwd=folder).stderr
+    assert "every table agrees with its events" in kapwa("studio", "check", cwd=folder).stderr
     kapwa("studio", "freeze", "araw", "--release", "1.0.0", cwd=folder)
     release = folder / "releases" / "araw-1.0.0"
     rows = [json.loads(line) for line in (release / "questions.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -111,7 +111,7 @@ def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     revise(project, second, "몇 시에 자나요?")
     again = freeze(project, "1.0.0", tmp_path / "again")
     assert {path.name: path.read_bytes() for path in again.folder.iterdir()} == before
-    with pytest.raises(UsageError, match=r"1 of its items is changed in text or key"):
+    with pytest.raises(UsageError, match=r"1 item has a changed text or key"):
         freeze(project, "1.1.0", tmp_path)
     freeze(project, "2.0.0", tmp_path)
     assert votes_of(tmp_path / "araw-2.0.0", "araw-003", "Seoul and Cairo")[frozenset({"죽"})] == 1
@@ -150,7 +150,7 @@ def test_text_that_is_not_agreed_to_never_leaves_the_studio(
     with transaction.atomic():
         approve(project, prompt.id, "ko")
         record(project, "question.retired", {"retired": True}, actor="writer", subject=first.id)
-    with pytest.raises(UsageError, match=r"Nothing of araw is accepted yet"):
+    with pytest.raises(UsageError, match=r"araw has no accepted items yet"):
         freeze(project, "2.0.0", tmp_path)
     with transaction.atomic():
         record(project, "question.retired", {"retired": False}, actor="writer", subject=first.id)
@@ -218,7 +218,7 @@ def test_after_a_withdrawal_the_release_before_is_not_written_again(
     made = freeze(project, "1.0.0", tmp_path)
     with transaction.atomic():
         erase_author(project, people[3].author)
-    with pytest.raises(KapwaError, match=r"Something that 1\.0\.0 held was removed"):
+    with pytest.raises(KapwaError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(project, "1.0.0", tmp_path / "again")
     later = freeze(project, "2.0.0", tmp_path)
     assert "빵" not in (later.folder / "answers.jsonl").read_text()
@@ -277,7 +277,7 @@ def test_the_name_of_a_topic_goes_with_who_added_it(everyday: Any, tmp_path: Pat
     freeze(everyday, "1.0.0", tmp_path)
     own.post("withdraw/", {"depth": "contributions", "sure": "yes"})
     # The question is others', and stays with a number for its topic; the release with the name is not written again.
-    with pytest.raises(KapwaError, match=r"Something that 1\.0\.0 held was removed"):
+    with pytest.raises(KapwaError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(everyday, "1.0.0", tmp_path / "again")
     made = freeze(everyday, "1.0.1", tmp_path)
     assert [row["topic"] for row in rows_of(made.folder, "questions")] == [f"topic {added.seq}"]
@@ -319,14 +319,14 @@ def test_a_release_that_could_not_be_asked_says_what_it_lacks(everyday: Any, tmp
     from kapwa.studio.core.freeze import freeze
 
     question, people = ask(everyday, "아침에 무엇을 먹나요?"), answerers(everyday, 1)
-    with pytest.raises(UsageError, match="Nothing of araw is accepted yet") as caught:
+    with pytest.raises(UsageError, match="araw has no accepted items yet") as caught:
         freeze(everyday, "1.0.0", tmp_path)
     assert (
         caught.value.hint
-        == "Let people agree to questions, to their English text, too, if you have one, and answer them."
+        == "Let people agree to questions (and to their English texts, if there are any), and then answer them."
     )
     answer(people[0], question)
-    with pytest.raises(UsageError, match="nothing to run without answers"):
+    with pytest.raises(UsageError, match="release needs answers, and there are none"):
         freeze(everyday, "1.0.0", tmp_path)
     answer(people[0], question, "밥")
     with pytest.raises(UsageError, match="Add prompts in the language of the questions"):

@@ -70,7 +70,7 @@ def test_what_cannot_be_imported_says_where(project: Any, tmp_path: Path) -> Non
     assert Situation.objects.count() == 1
     broken = tmp_path / "broken.zip"
     broken.write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(DataError, match="no archive of a project"):
+    with pytest.raises(DataError, match="not an archive of a project"):
         import_project("new", broken)
 
 
@@ -90,9 +90,9 @@ def test_a_project_comes_back_from_its_archive(
     archive = tmp_path / "backup.zip"
     count = export_project(project, archive)
     assert count == Event.objects.count()
-    with pytest.raises(UsageError, match="There is a project 'baryo' already"):
+    with pytest.raises(UsageError, match="A project 'baryo' already exists"):
         import_project("baryo", archive)
-    with pytest.raises(UsageError, match="has the project of this archive already"):
+    with pytest.raises(UsageError, match="already has the project of this archive"):
         import_project("iba", archive)
 
     def plain(found: dict[str, dict[str, dict[str, Any]]]) -> list[Any]:
@@ -224,7 +224,7 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     people["dina"].post("situations/1/reveal/")
     people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", **said})
     page = people["ana"].get("backup/")
-    assert "It has no names" in page
+    assert "It contains no names" in page
     assert "Delete it within the time" in page
     for name in ("berto", "dina", "edo"):
         people[name].post("backup/", status=403)

@@ -44,7 +44,7 @@ def test_a_small_file_of_many_rows_is_refused_before_anybody_waits(project: Any,
     packed = io.BytesIO()
     pl.DataFrame({"[task]": ["food x 1 y"] * 60_000, "[text]": ["a"] * 60_000}).write_parquet(packed)
     gina = enter(project, "Gina", "answerer")
-    assert "is not read" in bring(gina, "g.parquet", packed.getvalue(), 400)
+    assert "cannot read files" in bring(gina, "g.parquet", packed.getvalue(), 400)
     assert "has more than 2,000 rows or 100,000 cells" in bring(gina, "g.csv", table(2001), 400)
     wide = b",".join(b"c%d" % n for n in range(101)) + b"\n" + (b"," * 100 + b"\n") * 999
     assert "has more than 2,000 rows or 100,000 cells" in bring(gina, "g.csv", wide, 400)
@@ -121,9 +121,9 @@ def test_addresses_that_are_none_are_refused(project: Any, tmp_path: Path) -> No
     from kapwa.studio import commands
 
     for url in ("javascript:alert(1)", "studio.example.org", "https://"):
-        with pytest.raises(UsageError, match="is no address of a studio"):
+        with pytest.raises(UsageError, match="is not the address of a studio"):
             commands.invite_people(project, ["writer"], 1, url)
-    with pytest.raises(UsageError, match=r"999\.1\.1\.1 is no address to listen on"):
+    with pytest.raises(UsageError, match=r"999\.1\.1\.1 is not an address to listen on"):
         next(commands.serve(tmp_path, host="999.1.1.1", port=0, url=""))
 
 

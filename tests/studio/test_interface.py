@@ -11,7 +11,7 @@ from studio_people import Someone, enter
 
 polib = pytest.importorskip("polib", reason="the extra 'studio' is not installed")
 TOOL = Path(__file__).parents[2] / "tools/make_messages.py"
-GO_ON = "Go on"
+GO_ON = "Continue"
 COUNTED = "%(n)s vote so far."
 
 
@@ -102,7 +102,7 @@ def test_errors_and_counts_are_in_the_reader_s_language(project: Any, people: di
 
     people["edo"].post("/language/", {"language": "ar"})
     page = people["edo"].get("people/", status=403)
-    assert shown("Your role does not open this page.", "ar") in page
+    assert shown("Your role does not give you access to this page.", "ar") in page
     assert '<html lang="ar" dir="rtl">' in page
     forms = catalog("ar").find(COUNTED.replace("%(n)s", "%(n)s")).msgstr_plural
     said = {ngettext(COUNTED, "%(n)s votes so far.", n) for n in (0, 1, 2, 3, 11, 100)}
@@ -119,9 +119,9 @@ def test_a_text_worded_in_the_studio_shows_at_once_and_a_second_person_approves_
     tala, tomas = translators
     edo = people["edo"]
     edo.post("/language/", {"language": "fil"})
-    before = shown("What waits for you")
+    before = shown("What you can do now")
     assert before in edo.get("")
-    word(tala, "What waits for you", "Mga naghihintay sa iyo")
+    word(tala, "What you can do now", "Mga naghihintay sa iyo")
     page = edo.get("")
     assert "Mga naghihintay sa iyo" in page
     assert before not in page
@@ -129,23 +129,23 @@ def test_a_text_worded_in_the_studio_shows_at_once_and_a_second_person_approves_
     assert listed.count("<article") == 1
     assert "Tala" in listed
     # Who wrote it does not approve it, nor does anybody a text that they did not see.
-    assert "You wrote this text." in approve(tala, "What waits for you", "Mga naghihintay sa iyo", status=409)
-    assert "changed meanwhile" in approve(tomas, "What waits for you", "Iba", status=409)
+    assert "You wrote this text." in approve(tala, "What you can do now", "Mga naghihintay sa iyo", status=409)
+    assert "Somebody has changed this text." in approve(tomas, "What you can do now", "Iba", status=409)
     # On pages of no project nothing shows that nobody approved.
-    word(tala, "Come in", "Tuloy po kayo")
+    word(tala, "Sign in", "Tuloy po kayo")
     stranger = Someone("")
     stranger.post("/language/", {"language": "fil"})
     assert "Tuloy po kayo" not in stranger.get("/enter/")
-    approve(tomas, "Come in", "Tuloy po kayo")
+    approve(tomas, "Sign in", "Tuloy po kayo")
     assert "Tuloy po kayo" in stranger.get("/enter/")
     # A machine's text is approved as it is; then the page says how many are.
-    approve(tala, "Go on", shown("Go on"))
+    approve(tala, "Continue", shown("Continue"))
     assert tala.get("interface/fil/?state=approved").count("<article") == 2
     assert "2" in edo.get("").partition("<footer>")[2]
     assert differences(project) == []
-    word(tala, "Come in", "Tuloy", status=200)  # changed after the approval: it waits for another one
+    word(tala, "Sign in", "Tuloy", status=200)  # changed after the approval: it waits for another one
     assert "Tala" in tomas.get("interface/fil/?state=suggested&words=tuloy")
-    word(tala, "Come in", "Tuloy", status=409)
+    word(tala, "Sign in", "Tuloy", status=409)
 
 
 def test_another_project_keeps_its_own_words(project: Any, translators: tuple[Someone, Someone]) -> None:
@@ -155,9 +155,9 @@ def test_another_project_keeps_its_own_words(project: Any, translators: tuple[So
     other.post("/language/", {"language": "fil"})
     word(translators[0], "Me", "Akong-ako")
     # Two people of one project cannot write on the page where those of another type their codes.
-    word(translators[0], "Come in", "Tuloy po kayo")
-    approve(translators[1], "Come in", "Tuloy po kayo")
-    word(translators[0], "Come in", "Pasok", tag="ilo")
+    word(translators[0], "Sign in", "Tuloy po kayo")
+    approve(translators[1], "Sign in", "Tuloy po kayo")
+    word(translators[0], "Sign in", "Pasok", tag="ilo")
     stranger = Someone("")
     stranger.post("/language/", {"language": "fil"})
     page = stranger.get("/enter/")
@@ -182,7 +182,7 @@ def test_a_language_that_kapwa_lacks_is_begun_in_the_studio(
     page = edo.get("")
     assert '<html lang="ilo" dir="ltr">' in page
     assert "Dagiti topiko" in page
-    assert "What waits for you" in page  # the rest is English
+    assert "What you can do now" in page  # the rest is English
     for tag in ("qaa-x-baryo", "qaa-x-Arab"):
         word(tala, "Topics", f"Paksa {tag}", tag=tag)
     edo.post("/language/", {"language": "qaa-x-baryo"})
@@ -219,7 +219,7 @@ def test_no_translation_puts_markup_into_a_page(
     assert "Mga pulong-pulong" not in people["edo"].get("")
     # A row that came past the form, such as in an archive from elsewhere, is left out of pages.
     with single_writer(), transaction.atomic():
-        for source in ("Topics", "Project", "Leave this device", "Skip to the content"):
+        for source in ("Topics", "Project", "Sign out on this device", "Skip to the content"):
             body = {"language": "fil", "source": source, "texts": [SCRIPT]}
             record(project, "message.translated", body, actor="")
         # One that came from another process, past all that this one keeps in its memory, shows.
@@ -312,4 +312,4 @@ def test_every_text_on_a_consent_page_is_approved_or_has_the_english_beside_it(
             assert not re.search(rf">\s*{re.escape(entry.msgstr)}\s*<", pages), (tag, entry.msgid)
             if "templates/studio/me.html" not in dict(entry.occurrences):
                 assert entry.msgid in pages or (tag == "fil" and entry.msgid == agree), (tag, entry.msgid)
-        assert "Choose how far to withdraw, and say that you are sure." in wrong
+        assert "Choose how far to withdraw, and confirm that you are sure." in wrong

@@ -142,7 +142,7 @@ def test_thirty_answers_without_a_network_arrive_once(
     phone.begin()
     look(page, "task", tmp_path)
     page.get_by_role("button", name="Answer", exact=True).click()
-    page.get_by_text("Nothing is filled in here").wait_for()
+    page.get_by_text("This field is empty. Fill it in").wait_for()
     phone.context.set_offline(True)
     for n in range(15):
         phone.answer(f"kanin {n}")
@@ -199,11 +199,11 @@ def test_without_https_the_page_says_so_and_offers_sheets(
     phone = Phone(plain, address.replace("127.0.0.1", "testserver"))
     phone.enter(gina)
     page = phone.open()
-    page.get_by_text("This address is not a secure one").wait_for()
+    page.get_by_text("This address is not secure").wait_for()
     look(page, "insecure", tmp_path)
     page.get_by_role("link", name="All work").click()
-    page.get_by_text("Take tasks along").click()
-    page.get_by_role("button", name="To print").click()
+    page.get_by_text("Take tasks with you").click()
+    page.get_by_role("button", name="As pages to print").click()
     page.get_by_text("umaga, 3?").wait_for()
     assert phone.complaints == []
     plain.close()
@@ -257,7 +257,7 @@ def test_a_visit_that_ended_pauses_all_and_loses_nothing(project: Any, food: Any
     phone.unsent(1)
     gina.client.session.flush()  # somewhere else, such as by a new code
     phone.context.set_offline(False)
-    phone.page.get_by_text("You are not here any more. Nothing is lost").wait_for()
+    phone.page.get_by_text("You are signed out. Nothing is lost").wait_for()
     phone.unsent(1)
     assert answers() == []
     gina.client.cookies = cookies
@@ -282,7 +282,7 @@ def test_a_refused_record_stops_no_other_and_can_be_kept_or_deleted(
     find = food.find
     food.find = lambda member, subject, seen: None if subject == "food-2" else find(member, subject, seen)
     phone.context.set_offline(False)
-    page.get_by_text("Not taken by the studio").wait_for()
+    page.get_by_text("Not accepted by the studio").wait_for()
     phone.unsent(0)
     assert [subject for _, subject, _ in answers()] == ["food-1", "food-3"]
     refused = page.locator("#refused li")
@@ -376,17 +376,17 @@ def test_the_file_that_a_phone_saved_can_be_brought_in(
     phone.context.set_offline(False)
     phone.unsent(0)  # it was sent meanwhile, too
     page.goto(f"{address}/p/baryo/work/")
-    page.get_by_text("Take tasks along").click()
+    page.get_by_text("Take tasks with you").click()
     look(page, "work", tmp_path)
-    page.get_by_role("button", name="To print").click()
+    page.get_by_role("button", name="As pages to print").click()
     look(page, "sheet", tmp_path)
     page.emulate_media(media="print")
     page.screenshot(path=Path(os.environ.get("KAPWA_PICTURES") or tmp_path) / "sheet-print.png", full_page=True)
     page.emulate_media(media="screen")
     page.goto(f"{address}/p/baryo/bring/")
     page.get_by_label("File").set_input_files(file)
-    page.get_by_role("button", name="Take it in").click()
-    page.get_by_text("1 was here before").wait_for()
+    page.get_by_role("button", name="Import").click()
+    page.get_by_text("1 was already here").wait_for()
     look(page, "bring", tmp_path)
     assert [text for _, _, text in answers()] == ["kanin"]
 
@@ -413,7 +413,7 @@ def test_nothing_of_who_withdrew_is_left_on_the_phone(project: Any, food: Any, a
     page.get_by_label("Remove my contributions, too.").check()
     page.get_by_label("I am sure.").check()
     page.get_by_role("button", name="Withdraw").click()
-    page.get_by_text("what you asked for is done").wait_for()
+    page.get_by_text("What you asked for has been done").wait_for()
     wait_until(lambda: sorted(kept(page)) == [[0, 0], [1, 0]])
     assert "hindi naipadala" not in [text for _, _, text in answers()]
     phone.enter(hana)

@@ -48,15 +48,15 @@ def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, p
     people["dina"].post("situations/1/reveal/")
     page = people["dina"].get("")
     assert 'Agreement: <bdi lang="en">undefined: no two raters judged the same thing</bdi>' in page
-    assert "Over 0 revealed rounds in which at least two people voted. 1 person voted in all." in page
+    assert "Based on 0 revealed rounds in which at least two people voted. 1 person voted in total." in page
     people["carla"].post("situations/new/", a_situation("Tomas"))
     people["carla"].post("situations/2/submit/")
     accepted(people, 2, "berto", "edo")
     page = people["dina"].get("")
     assert "Agreement: 1.00" in page
     assert 'α: <bdi lang="en">undefined: every answer is the same' in page
-    assert "Over 1 revealed round in which at least two people voted. 2 people voted in all." in page
-    assert "How far people agree" not in people["edo"].get("")
+    assert "Based on 1 revealed round in which at least two people voted. 2 people voted in total." in page
+    assert "How much people agree" not in people["edo"].get("")
 
 
 def test_topics_are_pasted_as_a_sheet_copies_them_or_as_csv(project: Any, people: dict[str, Someone]) -> None:

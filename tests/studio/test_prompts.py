@@ -65,21 +65,21 @@ def messages(project: Any, template: str = "") -> list[str]:
     ("template", "concept", "identity", "found"),
     [
         ("Tell {article} {identity} cook of {concept}.", "salt", "Ugandan", ""),
-        ("Tell an {identity} cook of {concept}.", "salt", "Ugandan", "it is “a Ugandan”"),
-        ("Tell a {identity} cook of {concept}.", "salt", "Herbalist", "it is “an Herbalist”"),
-        ("Tell a/an {identity} cook of {concept}.", "salt", "Irish", "“a/an” stands as it is"),
-        ("Tell {article} {concept} to {identity}.", "salt", "Ugandan", "and stands elsewhere"),
-        ("Tell {identity} cooks of an {concept}.", "picnic", "Irish", "it is “a picnic”"),
-        ("Tell {article} {identity} cook of the {concept}.", "the last bus", "Irish", "Two articles"),
+        ("Tell an {identity} cook of {concept}.", "salt", "Ugandan", "should be “a Ugandan”"),
+        ("Tell a {identity} cook of {concept}.", "salt", "Herbalist", "should be “an Herbalist”"),
+        ("Tell a/an {identity} cook of {concept}.", "salt", "Irish", "“a/an” is the same in every prompt"),
+        ("Tell {article} {concept} to {identity}.", "salt", "Ugandan", "does not stand directly before it"),
+        ("Tell {identity} cooks of an {concept}.", "picnic", "Irish", "should be “a picnic”"),
+        ("Tell {article} {identity} cook of the {concept}.", "the last bus", "Irish", "two articles"),
         ("Tell people of {identity} of {concept}.", "salt", "Philippines", "“the” belongs before"),
         ("Tell people of the {identity} of {concept}.", "salt", "Philippines", ""),
-        ("Tell {article} {identity} cook of {concept}.", "Bread baking", "Irish", "a capital inside a sentence"),
+        ("Tell {article} {identity} cook of {concept}.", "Bread baking", "Irish", "a capital letter inside a sentence"),
         ("Tell {article} {identity} cook of {concept}.", "Ramadan", "Irish", ""),
         ("{concept}: tell {article} {identity} cook of it.", "bread baking", "Irish", "small letter: “bread”"),
         ("Tell {article} {identity} cook of {concept}. write.", "salt", "Irish", "small letter: “write”"),
         ("Tell {article} {identity} cook of {concept}.", "salt", "irish", "begins with a small letter"),
-        ("Tell {article}  {identity} cook of {concept}.", "salt", "Irish", "Two spaces"),
-        ("Tell {article} {identity} cook of {concept}.", "a  fire", "Irish", "Two spaces"),
+        ("Tell {article}  {identity} cook of {concept}.", "salt", "Irish", "two spaces"),
+        ("Tell {article} {identity} cook of {concept}.", "a  fire", "Irish", "two spaces"),
         ("Tell {article} {identity} cook of salt.", "salt", "Irish", "no place {concept}"),
         ("Tell {article} {identity} cook of {concept} {subject}.", "salt", "Irish", "{subject} is not a place"),
     ],
@@ -105,10 +105,10 @@ def test_words_of_another_language_and_missing_forms_are_found(prompts: dict[str
     add(prompts["berto"], "concept", "topic,concept\nkusina,pepper\n")
     add(prompts["berto"], "template", "name,language,template\nar,ar,اشرح {concept} لشخص {identity}\n")
     page = prompts["edo"].get("prompts/")
-    assert "“Irish” has no form in fil" in page
-    assert "“pepper” has no form in fil" in page
+    assert "“Irish” has no text in fil" in page
+    assert "“pepper” has no text in fil" in page
     project = prompts["project"]
-    assert {"“salt” has no form in ar, so that its name stands there."} < set(messages(project, "ar"))
+    assert {"“salt” has no text in ar, so the prompt shows its name instead."} < set(messages(project, "ar"))
     assert messages(project, "direct") == []
     add(prompts["berto"], "concept", "topic,concept,text_ar\nkusina,pan,kawali\n")
     assert "“kawali” is not in the script of ar." in messages(project, "ar")
@@ -134,7 +134,7 @@ def test_a_grid_of_twelve_thousand_cells_is_paged(prompts: dict[str, Any]) -> No
     add(berto, "template", 'template\n"Tell {article} {identity} reader of {concept}."\n')
     page = berto.get("prompts/")
     assert "12000 prompts" in page
-    assert "60 have something to look at" in page
+    assert "60 of them have something to look at" in page
     assert page.count('class="item"') == 50
     assert page.count("irish reader of") == 50  # those with faults come first
     assert "Person0 reader of" in berto.get("prompts/?page=2")
@@ -149,7 +149,7 @@ def test_rows_that_are_wrong_are_named_and_nothing_is_saved(prompts: dict[str, A
     page = add(berto, "identity", "nationality,article\nIrish,\nThai,the\n,a\nIrish,\n", status=400)
     assert "Row 3, article" in page.replace("\n", "")
     assert "Row 4, " in page
-    assert "There is “Irish” already." in page
+    assert "“Irish” already exists." in page
     assert "Thai,the" in page  # what was pasted is there to be mended
     page = add(berto, "concept", "topic,konsept\nkusina,asin\n", status=400)
     assert "is missing" in page
@@ -159,7 +159,7 @@ def test_rows_that_are_wrong_are_named_and_nothing_is_saved(prompts: dict[str, A
     filled(prompts)
     page = add(berto, "identity", "nationality\nFilipino\n", status=400)
     assert "Row 2" in page
-    assert "There is “Filipino” already." in page
+    assert "“Filipino” already exists." in page
     assert PromptPart.objects.count() == 6
 
 
@@ -285,7 +285,7 @@ def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: P
     from kapwa.suites.folders.adding import check_folder
 
     add(prompts["berto"], "identity", "nationality\nIrish\n")
-    with pytest.raises(KapwaError, match="Nothing of mundo is accepted yet"):
+    with pytest.raises(KapwaError, match="mundo has no accepted items yet"):
         freeze(prompts["project"], "1.0.0", tmp_path)
     project = agreed_project(prompts)
     made = freeze(project, "1.0.0", tmp_path / "a", date="2026-01-31")
@@ -318,7 +318,7 @@ def test_a_release_of_prompts_runs_as_it_is(prompts: dict[str, Any], tmp_path: P
     assert "nothing changed" in prompts["ana"].get("releases/")  # until two agree, a release has the old text
     agree(prompts["carla"], "identity", "Ugandan")
     agree(prompts["edo"], "identity", "Ugandan")
-    with pytest.raises(KapwaError, match="1 of its items is changed"):
+    with pytest.raises(KapwaError, match="1 item has a changed"):
         freeze(project, "1.2.0", tmp_path)
     made = freeze(project, "2.0.0", tmp_path, private=0.5)
     shares = [

@@ -261,7 +261,7 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
     assert (made.rows, made.held) == (1, 3)
     assert "Nars" not in (made.folder / "situations.jsonl").read_text()
     Situation.objects.update(state="accepted")
-    with pytest.raises(UsageError, match="Nobody whose words are in what is accepted agreed"):
+    with pytest.raises(UsageError, match="Nobody whose words are in the accepted items has agreed"):
         freeze(project, "2.0.0", tmp_path)
     agree("berto", scope_publish="yes")
     people["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})  # his words stay, and so does his word
@@ -328,9 +328,9 @@ def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
     freeze(project, "1.0.0", tmp_path / "again")
     people["carla"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
     Situation.objects.filter(number=2).update(state="accepted")
-    with pytest.raises(RefusedError, match=r"Something that 1\.0\.0 held was removed"):
+    with pytest.raises(RefusedError, match=r"A text of release 1\.0\.0 has been removed"):
         freeze(project, "1.0.0", tmp_path / "later")
-    with pytest.raises(UsageError, match="1 of its items is changed in text or key"):
+    with pytest.raises(UsageError, match="1 item has a changed text or key"):
         freeze(project, "1.0.1", tmp_path)
     made = freeze(project, "2.0.0", tmp_path)
     assert "Guro" not in (made.folder / "situations.jsonl").read_text()

@@ -170,7 +170,7 @@ def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: di
             path = address(page.path, {"project": "baryo", "number": "1"})
             answer = new.client.post(path)
             if page.api:
-                assert (answer.status_code, "to agree to" in answer.json()["error"]) == (403, True), page.name
+                assert (answer.status_code, "agree to it" in answer.json()["error"]) == (403, True), page.name
                 continue
             assert (answer.status_code, answer.headers.get("Location")) == (302, "/p/baryo/consent/"), page.name
     new.agree()
@@ -526,11 +526,11 @@ def test_the_password_of_a_database_is_in_no_message(tmp_path: Path, monkeypatch
     from kapwa.studio.settings import settings_of
 
     addresses = {
-        "mysql://u:hush@h/x": "no kind of database",
-        "u:hush@h/x": "no kind of database",
-        "hush": "no kind of database",
-        "postgresql://u:hush@h:zz/x": "port is no number",
-        "postgresql://u@h:hush/x": "port is no number",
+        "mysql://u:hush@h/x": "does not know this kind of database",
+        "u:hush@h/x": "does not know this kind of database",
+        "hush": "does not know this kind of database",
+        "postgresql://u:hush@h:zz/x": "port is not a number",
+        "postgresql://u@h:hush/x": "port is not a number",
         "postgresql://u:[hush@h/x": "cannot be read",
     }
     for url, said in addresses.items():
@@ -650,7 +650,7 @@ def test_who_runs_one_project_lets_nobody_into_another(project: Any, people: dic
     from kapwa.studio.core.members import join
 
     again = Invitation.objects.get(pk=Invitation.objects.latest("pk").pk)
-    with pytest.raises(UsageError, match="was just used"):
+    with pytest.raises(UsageError, match="has just used this invitation"):
         join(again, "")
 
 
@@ -659,14 +659,14 @@ def test_what_is_not_even_read_gets_a_page_too(project: Any, people: dict[str, S
     assert "too large" in answer.content.decode()
     answer = people["berto"].client.get("/", headers={"host": "elsewhere.example"})
     assert answer.status_code == 400
-    assert "does not answer to this address" in answer.content.decode()
+    assert "does not answer at this address" in answer.content.decode()
 
 
 def test_no_two_members_bear_one_name(project: Any, people: dict[str, Someone]) -> None:
     from kapwa.studio.models import Membership
 
     page = people["edo"].post("me/", {"pseudonym": " Ana ", "contact": "edo@bayan"}, status=400)
-    assert "Somebody is called “Ana” already." in page
+    assert "The name “Ana” is already in use." in page
     edo = Membership.objects.get(pseudonym="Edo")
     assert edo.person.contact == ""
     people["edo"].post("me/", {"pseudonym": "Edo", "contact": "edo@bayan"})

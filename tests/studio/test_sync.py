@@ -65,7 +65,7 @@ def test_a_batch_has_fifty_tasks_with_all_that_a_phone_shows(food: Any, answerer
     assert second["fields"][1]["options"][1] == {"value": "not", "text": "ليس", "language": "ar"}
     assert size < 5_000
     answer = answerer.client.get(answerer.full("work/other/batch/"))
-    assert answer.json()["error"].startswith("This work is not offered")
+    assert answer.json()["error"].startswith("This work is not open")
 
 
 def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answerer: Someone, monkeypatch: Any) -> None:
@@ -78,7 +78,7 @@ def test_batches_of_real_texts_fit_a_poor_network(project: Any, food: Any, answe
     full = [one for one in situations if one.variant == "full"]
     words = " ".join(text for one in full for text in (*one.fields["relevant"], *one.fields["irrelevant"])).split()
     chance = random.Random(1)
-    buttons = (Option("save", "Save, and go on"), Option("cannot", "I cannot judge this"))
+    buttons = (Option("save", "Save and continue"), Option("cannot", "I cannot judge this"))
 
     def tasks(suite: str, size: int) -> list[Task]:
         made = []
@@ -178,7 +178,7 @@ def test_nobody_sends_what_another_filled_in(project: Any, food: Any, answerer: 
     shared.post("/leave/")
     assert shared.cookies["kapwa_here"].value == ""
     answer = shared.post(answerer.full("sync/"), "{}", content_type="application/json")
-    assert (answer.status_code, answer.json()["error"]) == (401, "You are not here any more. Come in again.")
+    assert (answer.status_code, answer.json()["error"]) == (401, "You are signed out. Sign in again.")
     code = commands.invite_people(project, ["answerer"], 1, "")[0].code
     answerer.arrive(code, "Ines").agree()
     assert shared.cookies["kapwa_here"].value not in ("", mine["person"])

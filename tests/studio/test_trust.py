@@ -36,7 +36,7 @@ def test_a_coordinator_alone_becomes_no_member(project: Any, people: dict[str, S
     edo.post("me/", {"action": "profile", "pseudonym": "Edo", "name": "Eduardo", "contact": "0917 555"})
     code = asked_back(ana, "Edo")
     intruder = Someone(project.slug)
-    assert "opens nothing yet" in intruder.post("/enter/", {"code": code}, status=403)
+    assert "does not work yet" in intruder.post("/enter/", {"code": code}, status=403)
     ana.post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=409)
     people["berto"].post("back/", {"asked": Invitation.objects.latest("pk").code, "answer": "agree"}, status=409)
     assert "member.return" in edo.get("me/")
@@ -260,7 +260,7 @@ def test_an_older_copy_of_the_database_is_not_frozen_before_who_withdrew_is_with
     writer.post("withdraw/", {"depth": "contributions", "sure": "yes"})
     connection.close()
     studio.write_bytes(copy)
-    with pytest.raises(RefusedError, match="somebody who withdrew"):
+    with pytest.raises(RefusedError, match="a person who withdrew"):
         freeze(project, "2.0.0", tmp_path / "releases")
     assert commands.check(())[2] == ["baryo: somebody who withdrew is here again"]
     assert commands.clear_traces() == ""
@@ -302,7 +302,7 @@ def test_an_archive_from_elsewhere_is_withdrawn_from_by_a_release(
     Project.objects.all().delete()
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_text("[]\n")
-    with pytest.raises(DataError, match=r"damaged\.jsonl, row 1: is no line of a list of withdrawals"):
+    with pytest.raises(DataError, match=r"damaged\.jsonl, row 1: is not a line of a list of withdrawals"):
         import_project("baryo", tmp_path / "older.zip", withdrawn=damaged)
     import_project("baryo", tmp_path / "older.zip", withdrawn=listed)
     assert "salitaniberto" not in str(list(Event.objects.values_list("body", flat=True)))
@@ -467,14 +467,14 @@ def test_check_compares_the_database_with_an_archive_and_a_release(
     made = freeze(project, "1.0.0", tmp_path / "releases")
     count = export_project(project, tmp_path / "new.zip")
     code, said = check()
-    assert (code, "every table is what its events make" in said) == (0, True), said
+    assert (code, "every table agrees with its events" in said) == (0, True), said
     connection.close()
     shutil.copyfile(tmp_path / "older", studio)
     code, said = check()
     assert (code, f"of its {count} events are not in the database" in said) == (2, True), said
     assert "the database has no such release" in said
     (made.folder / "release.json").write_text("{}")
-    with pytest.raises(DataError, match="is no folder of a release"):
+    with pytest.raises(DataError, match="is not the folder of a release"):
         lacking(made.folder)
 
 

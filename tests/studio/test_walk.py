@@ -90,7 +90,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
         {**a_situation("Tomas", context="Hiniram ni Tomas ang payong; uulan."), "base": "1", "reason": "reword"},
     )
     accepted(people, second, "berto", "edo")
-    with pytest.raises(UsageError, match=r"1\.1\.0 is too small a step after 1\.0\.0: 1 of its items is changed"):
+    with pytest.raises(UsageError, match=r"1\.1\.0 is too small a step after 1\.0\.0: 1 item has a changed"):
         freeze(project, "1.1.0", tmp_path)
     freeze(project, "2.0.0", tmp_path)
 
@@ -119,11 +119,11 @@ def test_agreement_is_that_of_the_votes_that_are_revealed(project: Any, people: 
     for name in ("percent", "krippendorff-nominal"):
         assert found[name]["value"] == pytest.approx(expected[name]["value"])
         assert found[name]["units"] == 3
-    assert "How far people agree" in people["ana"].get("")
-    assert "How far people agree" not in people["berto"].get("")
+    assert "How much people agree" in people["ana"].get("")
+    assert "How much people agree" not in people["berto"].get("")
     # Who may not read situations is not sent to them.
     assert "Discuss situation 1" in people["berto"].get("")
     assert "Discuss situation 1" not in enter(project, "Vina", "validator").get("")
     people["berto"].post("situations/new/", {"context": "Pista."})
     page = people["berto"].post("situations/5/submit/", status=409)
-    assert "not finished: language: nothing is filled in; topic: nothing is filled in; category: nothing" in page
+    assert "not finished: language: this field is empty; topic: this field is empty; category: this" in page

@@ -110,7 +110,7 @@ def test_a_table_parted_by_another_sign_says_so_whatever_its_rows_hold(rows: str
     _, problems = read(tmp_path, f"answer_id|answers\n{rows}")
     ((row, _, message),) = problems
     assert (row, "holds one column, whose name has '|' in it" in str(message)) == (1, True)
-    assert str(message).endswith("Save it as 'CSV UTF-8', parted by commas.")
+    assert str(message).endswith("Save it as 'CSV UTF-8', separated by commas.")
 
 
 def test_all_problems_of_a_table_are_listed_in_its_order(tmp_path: Path) -> None:

@@ -114,15 +114,15 @@ def test_the_digest_follows_the_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (built_row(answer="E"), "column 'answer': 'E' is the letter of no option"),
+        (built_row(answer="E"), "column 'answer': 'E' is not the letter of an option"),
         (built_row(option_B=" "), "row 2, column 'option_B': is empty"),
-        (built_row(option_B="coffee"), "'coffee' stands twice"),
+        (built_row(option_B="coffee"), "'coffee' appears twice"),
         (released_row(choices="A: tea"), "column 'choices': is not JSON"),
         (released_row(choices="[1]"), "column 'choices': is not a set of lettered texts"),
         (released_row(choices='{"A": "tea", "C": "water"}'), "letters its options A, C"),
         (released_row(choices='{"A": "tea"}'), "letters its options A"),
         (released_row(choices='{"A": "tea", "B": ""}'), "not a set of lettered texts"),
-        (released_row(answer_idx="-1"), "column 'answer_idx': '-1' is the letter of no option"),
+        (released_row(answer_idx="-1"), "column 'answer_idx': '-1' is not the letter of an option"),
         (released_row(prompt=""), "column 'prompt': is empty"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_table_of_identities_names_its_attribute(folder: Path, tmp_path: Path)
         "Say what soup is to an Unitarian friend.",
     ]
     table.write_text("Jain\nUnitarian\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"begins with 'Jain', which is no header"):
+    with pytest.raises(DataError, match=r"begins with 'Jain', which is not a header"):
         opened(folder, identities=str(table))
 
 

@@ -120,7 +120,7 @@ def test_a_folder_that_is_gone_says_so_and_hinders_nothing_else(tmp_path: Path) 
     new_suite("eecc", tmp_path / "mine")
     add_suite(tmp_path / "mine")
     shutil.rmtree(tmp_path / "mine")
-    with pytest.raises(DataError, match="not there any more"):
+    with pytest.raises(DataError, match="no longer exists"):
         kapwa.load_task("mine/qa")
     assert kapwa.load_task("eecc/qa", limit=1).items()
     done = CliRunner().invoke(app, ["suite", "list", "--json"])
@@ -153,7 +153,7 @@ def test_a_damaged_list_of_suites_is_said(config: Path) -> None:
         ("{", "not valid JSON"),
         ('{"version": 2, "suites": {}}', "of version 2"),
         ('{"version": 1, "suites": {"a": {"form": 3}}}', "what the suite 'a' is"),
-        ("[]", "no list of suites"),
+        ("[]", "not a list of suites"),
     ):
         (config / "suites.json").write_text(text)
         with pytest.raises(DataError, match=said):

@@ -84,7 +84,7 @@ def test_a_folder_of_which_nothing_is_asked_is_not_added(tmp_path: Path) -> None
     lines = [(*line, *own) for line, own in zip(QUESTIONS, unable, strict=True)]
     (place / "questions.csv").write_text(as_csv(lines), encoding="utf-8")
     (finding,) = [one for one in check_folder(place).report.findings if "nothing is left to ask" in one.message]
-    assert "too many could give none" in finding.message
+    assert "too many people could not" in finding.message
 
 
 def test_findings_about_answers_name_their_row_and_column(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_choices_that_cannot_be_asked(tmp_path: Path) -> None:
     found = problems(folder(tmp_path / "four", FOUR_MAP, four_csv=bad))
     assert [one[:2] for one in found] == [("four.csv", 4), ("four.csv", 5), ("four.csv", 6)]
     assert [found[0][2], found[1][2]] == ["second", "right"]
-    assert "stands twice" in found[2][3]
+    assert "appears twice" in found[2][3]
 
 
 @pytest.mark.parametrize(

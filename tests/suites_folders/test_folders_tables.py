@@ -174,7 +174,7 @@ def test_a_broken_workbook_has_a_remedy_and_no_figures(tmp_path: Path) -> None:
     place = workbooks(tmp_path)
     (place / "questions.xlsx").write_bytes(b"PK\x03\x04 cut")
     checked = check_folder(place)
-    assert "save it anew" in checked.errors[0].message
+    assert "save it again" in checked.errors[0].message
     assert dict(checked.report.counts) == {}
     shown = CliRunner().invoke(app, ["suite", "add", str(place)]).output
     assert "valid (code)" not in shown

@@ -99,7 +99,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     choose = decided["choose"]
     if not isinstance(choose, Mapping) or not all(isinstance(word, str) for pair in choose.items() for word in pair):
         hint = 'Such as {"Congolese": "COD"}.'
-        raise UsageError(f"choose is {choose!r}; it must lead from names to ISO codes.", hint=hint)
+        raise UsageError(f"choose is {choose!r}; it must map names to ISO codes.", hint=hint)
     return Settings(**{**options, **decided, "choose": dict(choose)})
 
 
@@ -128,7 +128,7 @@ def read_surveys(values: Iterable[str | Path], controls: Iterable[str | Path], s
         tables.append(table)
     named = tuple(dict.fromkeys(map(str, controls)))
     if named and not tables:
-        message = "A control holds something fixed while texts are held against values; no values are named."
+        message = "A control is held fixed while texts are compared with values, but no values are named."
         raise UsageError(message, hint="Add --values FILE.")
     files = {table.name: table.path for table in tables} | {name: Path(name) for name in named}
     digests = {name: digest({"": path.read_bytes()}) for name, path in files.items() if path.is_file()}
@@ -144,7 +144,9 @@ def check_surveys(surveys: Surveys, corpora: Iterable[Corpus]) -> None:
     settings, tables = surveys.settings, surveys.tables
     decided = (*settings.keep, *settings.drop, *settings.choose)
     if decided and not tables:
-        raise UsageError(f"{decided[0]!r} is decided about a survey, and none is named.", hint="Add --values FILE.")
+        raise UsageError(
+            f"{decided[0]!r} is a setting for a survey, but no survey is named.", hint="Add --values FILE."
+        )
     questions = {question for table in tables for question in table.questions}
     for name in (*settings.keep, *settings.drop):
         if not any(_questions(table, (name,)) for table in tables):

@@ -91,8 +91,8 @@ def spread_note(name: Named, topics: Sequence[TopicSummary]) -> pl.DataFrame:
     uneven = any((topic.concepts.identities * topic.concepts.most > topic.concepts.texts).any() for topic in topics)
     text = (
         f"{name.corpus}, {name.task}: texts of some identities are spread more widely than those of others (PERMDISP), "
-        "and identities have unequal numbers of texts. PERMANOVA can take that for a difference between identities, "
-        "most of all where those of few texts are the more widely spread; the paired test of variances does not."
+        "and identities have unequal numbers of texts. PERMANOVA can mistake this for a difference between identities, "
+        "most of all where the identities with few texts are spread more widely; the paired test of variances does not."
     )
     texts = [text] if p < 0.05 and uneven else []
     return frame("notes", {"severity": ["warning"] * len(texts), "text": texts})

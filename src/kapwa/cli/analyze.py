@@ -36,22 +36,22 @@ class AnalysisOptions:
     seed: opt.Seed = 0
     attribute: Annotated[
         str | None,
-        option("COLUMN", "The column that was varied in the prompt \\[default: nationality, or its like].", _READING),
+        option("COLUMN", "The column that was varied in the prompt \\[default: nationality or similar].", _READING),
     ] = None
     task: Annotated[
-        str | None, option("NAME", "Only answers of this task; files that name none are of it.", _READING)
+        str | None, option("NAME", "Only answers of this task; files that name no task count as this one.", _READING)
     ] = None
-    label: Annotated[str | None, option("NAME", "What to call the model of files that name none.", _READING)] = None
+    label: Annotated[str | None, option("NAME", "Name of the model for files that name none.", _READING)] = None
     workers: Annotated[
         int | None,
-        option("N", "Processes \\[default: one a core]; with --engine ray, tasks at a time.", _COMPUTING, min=1),
+        option("N", "Processes \\[default: one per core]; with --engine ray, tasks at a time.", _COMPUTING, min=1),
     ] = None
     permutations: Annotated[int, option("N", "Permutations of every test.", _COMPUTING, min=19)] = 999
     pairs: Annotated[
         int | None,
         option(
             "N",
-            "Estimate variance from so many pairs of identities, drawn for each concept \\[default: all pairs, up to "
+            "Estimate variance from this many pairs of identities, drawn for each concept \\[default: all pairs, up to "
             "2,000 identities].",
             _COMPUTING,
             min=2,
@@ -60,9 +60,7 @@ class AnalysisOptions:
     brevity: Annotated[
         str,
         option(
-            "RULE",
-            "Which reference's length BLEU takes: nmt (the shortest, as released), closest, average.",
-            _COMPUTING,
+            "RULE", "Which reference's length BLEU uses: nmt (the shortest, as released), closest, average.", _COMPUTING
         ),
     ] = "nmt"
     backend: Annotated[str, option("NAME", "Kernels: auto, numba, rapidfuzz.", _COMPUTING)] = "auto"
@@ -70,7 +68,7 @@ class AnalysisOptions:
         list[str] | None,
         option(
             "COLUMN",
-            "Keep this question of a survey although it looks like a code; TABLE:COLUMN means that of one table; "
+            "Keep this question of a survey although it looks like a code; TABLE:COLUMN means the one of that table; "
             "repeatable.",
             _SURVEYS,
         ),
@@ -105,12 +103,12 @@ def eecc(
         list[Path] | None,
         option(
             "PATH",
-            "Answers from elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
+            "Answers made elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
             "repeatable.",
         ),
     ] = None,
     values: Annotated[
-        list[Path] | None, option("FILE", "A survey of cultural values, one row a country; repeatable.")
+        list[Path] | None, option("FILE", "A survey of cultural values, one row per country; repeatable.")
     ] = None,
     control: Annotated[
         list[str] | None,
@@ -130,10 +128,10 @@ def eecc(
     engine: opt.Engine = "local",
     address: opt.Address = None,
 ) -> None:
-    """Say how texts change with nationality (or another attribute), and whether they do so as values do.
+    """Say how texts change with nationality (or another attribute), and whether they follow values.
 
-    Compares every two texts of a concept: variance within and across identities, tests, words that mark an identity,
-    and correlation with surveys. Killed at any moment, the same command goes on where it stopped.
+    Compares every pair of texts of a concept: variance within and across identities, tests, words that mark an
+    identity, and correlation with surveys. It may be stopped at any moment: the same command then continues.
     """
     import kapwa
     from kapwa.errors import UsageError
@@ -151,7 +149,7 @@ def eecc(
             sources, values=values or (), controls=control or (), out=out, progress=True, engine=where, **settings
         )
     except KeyboardInterrupt:
-        note("Stopped. What was compared is kept: the same command goes on from here.")
+        note("Stopped. What was compared is kept: the same command continues from here.")
         raise typer.Exit(130) from None
     if json:
         show_json(analysis.as_dict())

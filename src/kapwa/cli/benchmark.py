@@ -36,7 +36,7 @@ def check(
     every: All = False,
     json: Json = False,
 ) -> None:
-    """List every oddity of a data file or folder, with row numbers as a spreadsheet shows them.
+    """List everything odd in a data file or folder, with row numbers as a spreadsheet shows them.
 
     Exit code 2 when a run would stop at one of them.
     """
@@ -55,7 +55,7 @@ def mcq(
     output: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --output")] = Path("mcq"),
     rule: Annotated[str, option("RULE", "Which questions to keep: code (as released) or paper.")] = "code",
     seed: Annotated[int, option("N", "Seed of the draw and of the order of options.", min=0)] = 0,
-    max_variants: Annotated[int, option("N", "Most multiple-choice items for a question.", min=1)] = 5,
+    max_variants: Annotated[int, option("N", "The most multiple-choice items made from one question.", min=1)] = 5,
     judge: Annotated[str | None, option("MODEL", "A model that says whether two options mean the same.")] = None,
     judge_option: opt.JudgeOption = None,
     review: Annotated[
@@ -88,9 +88,9 @@ def datasheet(
     path: Annotated[
         Path, typer.Argument(metavar="RUN_OR_FOLDER", help="A run, a data pack of any suite, or a folder of responses.")
     ],
-    out: Annotated[Path | None, option("FILE.md", "Write here, not to standard output.", names="-o --out")] = None,
+    out: Annotated[Path | None, option("FILE.md", "Write to this file, not to stdout.", names="-o --out")] = None,
     attribute: Annotated[
-        str | None, option("COLUMN", "Responses: the column of what was varied, where several might be.")
+        str | None, option("COLUMN", "For responses: the column that was varied, if several columns could be it.")
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace FILE.md, and what people wrote in it.")
@@ -98,8 +98,7 @@ def datasheet(
 ) -> None:
     """Write a datasheet: the questions of Gebru et al. (2021), answered as far as files can.
 
-    What was counted or recorded stands with its source. What only people know is left as a marked question; nothing is
-    made up.
+    Each number names its source. What only people know is left as a marked question; nothing is made up.
     """
     from kapwa.analysis.datasheet import TO_ANSWER, datasheet, write_datasheet
 

@@ -53,21 +53,21 @@ def prune(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Take answers out of a cache; with several options, only those that all of them mean.
+    """Delete answers from a cache; with several options, only those that match all of them.
 
-    Runs keep their own answers: what goes here is only asked again by runs yet to come.
+    Runs keep their own answers: only later runs ask again for what is deleted here.
     """
     from kapwa.errors import RunError, UsageError, nearest
     from kapwa.runs import cache
 
     if older_than is None and model is None and max_size is None:
-        raise UsageError("Nothing says what may go.", hint="Give --older-than, --model or --max-size.")
+        raise UsageError("Nothing says which answers to delete.", hint="Give --older-than, --model or --max-size.")
     before = None if older_than is None else time.time() - _number(older_than, _DAYS, "--older-than", "12h, 30d, 8w")
     most = None if max_size is None else int(_number(max_size.upper().rstrip("B"), _BYTES, "--max-size", "500M, 2G, 0"))
     store, read_only = cache.open_cache(folder, create=False)
     with store:
         if read_only:
-            raise RunError(f"The cache {folder} cannot be written, so nothing can be taken out of it.")
+            raise RunError(f"The cache {folder} cannot be written, so nothing can be deleted from it.")
         if model is not None:
             known = {name for entry in cache.contents(store) for name in (entry.name, f"{entry.name}@{entry.revision}")}
             if model not in known:
@@ -76,7 +76,7 @@ def prune(
     if json:
         show_json({"folder": str(folder), **gone._asdict()})
         return
-    show(f"{gone.answers:,} answers taken out: {_human(gone.bytes_before)} before, {_human(gone.bytes_after)} now.")
+    show(f"{gone.answers:,} answers deleted: {_human(gone.bytes_before)} before, {_human(gone.bytes_after)} now.")
 
 
 _TIMES = ("added_first", "added_last")

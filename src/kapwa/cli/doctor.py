@@ -23,7 +23,7 @@ def doctor(
 ) -> None:
     """Check this installation, or the answers of a run.
 
-    Every answer is held against its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged
+    Every answer is compared with its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged
     journal is kept under another name, and the command that made the run asks for what was lost.
     """
     from kapwa.errors import UsageError

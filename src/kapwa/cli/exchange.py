@@ -31,7 +31,7 @@ def export(
 ) -> None:
     """Write a run in the form of another tool.
 
-    Files are written whole or not at all, and never hold a key. What a run does not know stays out.
+    Files are written whole or not at all, and never hold a key. What a run does not know is left out.
     """
     import kapwa
 
@@ -59,9 +59,9 @@ def import_(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Make runs of another tool's results: one for each task.
+    """Make runs from another tool's results: one for each task.
 
-    They report and compare like any run. What the results do not tell stays unknown, and notes in run.json say what.
+    They report and compare like any run. What the results do not say stays unknown, and notes in run.json name it.
     """
     import kapwa
 

@@ -63,7 +63,7 @@ def list_languages(
     if not tags:
         show("\nAny other language works too, without rules and unreviewed: 'kapwa languages th' says what is used.")
     show("\nNotes on each language: --json, and the reference in the documentation.")
-    show("What Kapwa knows of one, to review or correct: 'kapwa languages show ko'.")
+    show("What Kapwa knows of one language, to review or correct: 'kapwa languages show ko'.")
 
 
 @app.command("show")
@@ -84,7 +84,7 @@ def show_language(
 def check_language(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A language file, such as ko.yaml.")], json: Json = False
 ) -> None:
-    """Check a language file: its form, entries that stand twice, patterns, and every example by its rules.
+    """Check a language file: its form, entries that appear twice, patterns, and every example by its rules.
 
     Exit code 2 if there is a problem. The how-to "Correct a language" says how to write one.
     """

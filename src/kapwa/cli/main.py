@@ -57,11 +57,11 @@ VERBS = {
     "build": Verb("benchmark:build", _BENCHMARK, "Make questions from what people answered."),
     "card": Verb("benchmark:card", _BENCHMARK, "Write documents that travel with a dataset."),
     "studio": Verb("studio:app", _PEOPLE, "Write and review a benchmark with your community, in the browser."),
-    "forms": Verb("people:forms", _PEOPLE, "Write blinded sheets for people to fill."),
+    "forms": Verb("people:forms", _PEOPLE, "Write blinded sheets for people to fill in."),
     "agreement": Verb("people:agreement", _PEOPLE, "Analyse which responses people chose."),
     "ratings": Verb("people:ratings", _PEOPLE, "Analyse how people judged answers."),
     "export": Verb("exchange:export", _OTHERS, "Write a run in the form of another tool."),
-    "import": Verb("exchange:import_", _OTHERS, "Make runs of another tool's results: one for each task."),
+    "import": Verb("exchange:import_", _OTHERS, "Make runs from another tool's results: one for each task."),
     "lm-eval-path": Verb("exchange:lm_eval_path", _OTHERS, "Print the folder of Kapwa's tasks for lm-eval."),
     "suites": Verb("lists:suites", _HERE, "List what can be measured."),
     "models": Verb("lists:models", _HERE, "List who can answer."),
@@ -79,7 +79,7 @@ class Verbs(TyperGroup):
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a verb; of a misspelt one, say the nearest. None for what looks like an option."""
+        """Return a verb; for a misspelt one, name the nearest. None for what looks like an option."""
         if cmd_name in VERBS:
             return loaded(cmd_name)
         if not cmd_name.startswith("-"):
@@ -140,7 +140,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
     config: Annotated[
         Path | None,
         option("FOLDER", "Your settings: the suites you added (default: $KAPWA_CONFIG, else ~/.config/kapwa)."),
@@ -172,7 +172,7 @@ _DISK = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
-_REMEDY = "Make room or leave to write there, or name another place."
+_REMEDY = "Make room, allow writing there, or name another place."
 # What libraries say that cannot be loaded, start a thread or grow.
 _NO_MEMORY = re.compile(
     "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
@@ -180,11 +180,11 @@ _NO_MEMORY = re.compile(
 _PATHS = {
     errno.EEXIST: "it is a file, and a folder is needed",
     errno.ENOTDIR: "a part of this path is a file, where a folder is needed",
-    errno.ENOENT: "there is no such place, and it cannot be made",
+    errno.ENOENT: "this place does not exist and cannot be made",
     errno.EISDIR: "it is a folder, and a file is needed",
     errno.ENOTEMPTY: "it is a folder, and not empty",
     errno.ENAMETOOLONG: "its name is too long",
-    errno.ELOOP: "its links lead in a circle",
+    errno.ELOOP: "its links form a circle",
     errno.EINVAL: "no file can have this name there",
 }
 
@@ -196,7 +196,7 @@ def run() -> None:
             stream.reconfigure(errors="replace")  # a terminal of another encoding than UTF-8 shows "?", and goes on
     broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
     if broken is not None:
-        _fail(f"{broken!r} is not UTF-8, so no file with this name could be told of.\n  Name another place.")
+        _fail(f"{broken!r} is not UTF-8, so messages could not name the file.\n  Name another place.")
     try:
         app()
     except KapwaError as error:
@@ -217,7 +217,7 @@ def run() -> None:
 def _system_problem(error: BaseException) -> str:
     """Say what is wrong with the memory, the disk or a path, and what to do; "" where none is at fault."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-        return "the memory is full.\n  What was answered is kept. Take fewer items (--limit), or a machine with more."
+        return "the memory is full.\n  The answers so far are kept. Use fewer items (--limit) or more memory."
     # Where a file is to be renamed, it is the new name that was asked for.
     name = getattr(error, "filename2", None) or getattr(error, "filename", None)
     in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words

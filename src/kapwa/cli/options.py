@@ -111,9 +111,9 @@ Where = Annotated[
     ),
 ]
 Out = Annotated[Path, option("FOLDER", "Folder that holds the run folders.")]
-Label = Annotated[str | None, option("NAME", "What reports and lists call this run \\[default: the model's name].")]
+Label = Annotated[str | None, option("NAME", "Name of this run in reports and lists \\[default: the model's name].")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
-All = Annotated[bool, typer.Option("--all", help="Each finding in a line of its own, not each kind.")]
+All = Annotated[bool, typer.Option("--all", help="List each finding in its own line, not one line for each kind.")]
 Seed = Annotated[int, option("N", "Seed of everything random; recorded.", min=0)]
 Key = Annotated[
     list[Path] | None, option("FILE", "The key file written with the forms, or a folder that holds it; repeatable.")
@@ -124,7 +124,7 @@ JudgeOption = Annotated[
     list[Any] | None,
     option(
         "NAME=JSON",
-        "A setting of the judge, as of any model: timeout=30, concurrency=4, revision=v2, attempts=3. Again for more.",
+        "A setting of the judge, as for any model: timeout=30, concurrency=4, revision=v2, attempts=3; repeatable.",
         _EVERYDAY,
         parser=parse_judge_option,
     ),
@@ -159,17 +159,17 @@ class TaskOptions:
     ] = None
     matcher: Annotated[
         str,
-        option("WAY", "lexical, or judge: a model says besides whether a reply means one of the answers.", _EVERYDAY),
+        option("WAY", "lexical, or judge: a model also says whether a reply means one of the answers.", _EVERYDAY),
     ] = "lexical"
     judge: Annotated[str | None, option("MODEL", "The model that judges, written as for --model.", _EVERYDAY)] = None
     judge_option: JudgeOption = None
     samples: Annotated[
         int | None,
-        option("N", "Answers drawn to each prompt \\[default: 1; 5 texts of eecc]. See --temperature.", min=1),
+        option("N", "Answers drawn for each prompt \\[default: 1; 5 texts of eecc]. See --temperature.", min=1),
     ] = None
     wordings: Annotated[
         Path | None,
-        option("FILE", "Ask every question in further wordings: a table of id and text, {prompt} in each."),
+        option("FILE", "Ask every question in more wordings, too: a table of id and text, with {prompt} in each text."),
     ] = None
 
     def open(
@@ -194,7 +194,7 @@ class TaskOptions:
             kept = out / "judge-answers.sqlite"
             settings["judge"] = load_judge(self.judge, kept, **judge_settings(self.judge_option, **usual))
         elif self.judge_option:
-            raise UsageError("--judge-option says how a judge is asked, and there is none.", hint="Add: --judge MODEL")
+            raise UsageError("--judge-option says how a judge is asked, but none is named.", hint="Add: --judge MODEL")
         if "seed" in suite_of(task).options_of(task):
             settings["seed"] = seed
         return load_task(task, **settings)
@@ -251,7 +251,7 @@ class EngineOptions:
         int | None,
         option(
             "N",
-            "Copies of the model \\[default: one a machine, or as many as --gpus-per-replica leaves room for].",
+            "Copies of the model \\[default: one per machine, or as many as --gpus-per-replica leaves room for].",
             _WHERE,
             min=1,
         ),
@@ -285,7 +285,7 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
         return Ray(**named)
     for name in named:
         option = f"--{name.replace('_', '-')}"
-        raise UsageError(f"{option} says how Ray is used, and this does not use it.", hint="Add: --engine ray")
+        raise UsageError(f"{option} says how Ray is used, but this command does not use Ray.", hint="Add: --engine ray")
     return None
 
 

@@ -97,7 +97,7 @@ def check_place(path: Path | None, *, folder: bool = False) -> None:
     if path is None:
         return
     if path.is_dir() and not folder:
-        raise UsageError(f"{path} is a folder, and a file is to be written.", hint="Name a file.")
+        raise UsageError(f"{path} is a folder, but a file is needed.", hint="Name a file.")
     from kapwa.files import in_the_way
 
     why = in_the_way(path if folder else path.parent)

@@ -20,12 +20,12 @@ BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", m
 class FormOptions:
     """What stands in sheets, and for whom: keywords of :func:`kapwa.write_forms`."""
 
-    items_n: Annotated[int | None, option("N", "How many items to draw; all without it.", names="--items", min=1)] = (
+    items_n: Annotated[int | None, option("N", "How many items to draw \\[default: all].", names="--items", min=1)] = (
         None
     )
     seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.", min=0)] = 1
-    people: Annotated[int, option("N", "How many people fill each form.", min=1)] = 3
-    groups: Annotated[int, option("N", "Split the answers to rate among so many groups.", min=1)] = 1
+    people: Annotated[int, option("N", "How many people fill in each form.", min=1)] = 3
+    groups: Annotated[int, option("N", "Split the answers to rate among this many groups.", min=1)] = 1
     answers: Annotated[
         list[Path] | None,
         option(
@@ -34,7 +34,7 @@ class FormOptions:
     ] = None
     per_country: Annotated[
         int | None,
-        option("N", "Draw so many wrong answers of each culture, for people to say what is wrong with them.", min=1),
+        option("N", "Draw this many wrong answers of each culture, for people to say what is wrong with them.", min=1),
     ] = None
 
 
@@ -48,7 +48,7 @@ def forms(
     settings: FormOptions,
     out: Annotated[Path, option("FOLDER", "Folder for the sheets and the key.")] = Path("forms"),
 ) -> None:
-    """Write blinded sheets for people to fill.
+    """Write blinded sheets for people to fill in.
 
     Writes shuffled CSV and XLSX sheets, and the key to keep back. Without --answers people choose among the
     responses of each situation; with it they rate models' answers.
@@ -60,7 +60,7 @@ def forms(
     for form in written:
         for sheet in form.sheets:
             note(f"Sheet: {sheet}")
-        note(f"Key (keep it back from the people who fill the sheets): {form.key}")
+        note(f"Key (do not show it to the people who fill in the sheets): {form.key}")
         note(f"Instructions: {form.instructions}")
         for line in form.notes:
             note(f"Note: {line}")
@@ -71,7 +71,7 @@ def agreement(
         list[Path],
         typer.Argument(
             metavar="CHOICES",
-            help="Filled choice forms, or a table with the columns item_id, rater and choice, or answer.",
+            help="Filled-in choice forms, or a table with the columns item_id, rater and choice, or answer.",
             show_default=False,
         ),
     ],
@@ -86,7 +86,7 @@ def agreement(
     """Analyse which responses people chose.
 
     Shows the accuracy of each person, how many chose the best response, kappa and alpha with intervals.
-    Of answers in people's own words, which need no --task, shows how far people agree.
+    For answers in people's own words, which need no --task, it shows how much people agree.
     """
     import kapwa
     from kapwa.people.answers import answer_agreement, holds_answers
@@ -115,7 +115,7 @@ def _show(result: Any, block: Callable[[], dict[str, Any]], *, json: bool) -> No
 def ratings(
     ratings: Annotated[
         list[Path],
-        typer.Argument(metavar="RATINGS", help="Filled rating forms, or a table with a column for each criterion."),
+        typer.Argument(metavar="RATINGS", help="Filled-in rating forms, or a table with a column for each criterion."),
     ],
     form: Annotated[
         str | None, option("SUITE", "Whose criteria the columns are. Default: the suite that has such criteria.")

@@ -25,20 +25,20 @@ class PlanOptions:
     """What is assumed in a plan, and how it will be tested: keywords of :func:`kapwa.plan`."""
 
     agreement: Annotated[
-        float | None, option("SHARE", "Items both models get right, or both wrong, e.g. 0.8.", _ASSUMED)
+        float | None, option("SHARE", "Share of items both models get right, or both wrong, e.g. 0.8.", _ASSUMED)
     ] = None
     accuracy: Annotated[
         float | None,
-        option("SHARE", "Items one model gets right; without --agreement, answers are taken as unrelated.", _ASSUMED),
+        option("SHARE", "Share of items one model gets right; without --agreement, answers are unrelated.", _ASSUMED),
     ] = None
     design_effect: Annotated[
         float | None,
-        option("X", "Items that weigh as one independent item \\[default: 1]; a pilot tells itself.", _ASSUMED),
+        option("X", "Items that count as one independent item \\[default: 1]; a pilot shows it.", _ASSUMED),
     ] = None
     comparisons: Annotated[
-        int, option("N", "Comparisons that Holm's correction is over, e.g. cultures × pairs of models.", _TESTED)
+        int, option("N", "Comparisons that Holm's correction covers, e.g. cultures × pairs of models.", _TESTED)
     ] = 1
-    alpha: Annotated[float, option("SHARE", "Chance of a finding where there is none.", _TESTED)] = 0.05
+    alpha: Annotated[float, option("SHARE", "Chance of finding a difference where there is none.", _TESTED)] = 0.05
     power: Annotated[float, option("SHARE", "Chance to find a true difference of this size.", _TESTED)] = 0.8
     mid_p: Annotated[bool, typer.Option("--mid-p", help="By mid-p-values.", rich_help_panel=_TESTED)] = False
 
@@ -50,10 +50,11 @@ def plan(
         typer.Argument(metavar="RUN", help="A pilot: two runs of one task, by two models, or one.", show_default=False),
     ] = None,
     difference: Annotated[
-        float | None, option("D", "How many items, or questions of a pilot, find this? 5 points are 0.05.")
+        float | None,
+        option("D", "How many items, or questions of a pilot, does this difference need? 5 points are 0.05."),
     ] = None,
     items: Annotated[
-        int | None, option("N", "What difference do so many items, or questions of a pilot, find?")
+        int | None, option("N", "What difference can this many items, or questions of a pilot, find?")
     ] = None,
     metric: Annotated[str | None, option("NAME", "The pilot's metric \\[default: its first headline metric].")] = None,
     *,
@@ -62,8 +63,8 @@ def plan(
 ) -> None:
     """Plan a study: how many items it takes to tell two models apart, or what difference they find.
 
-    From a pilot run or two, which are planned in questions put to the same cultures, or from assumed rates: items are
-    then those of one comparison, of one culture where cultures are compared one by one.
+    From one or two pilot runs, the plan counts questions asked about the same cultures. From assumed rates, it counts
+    the items of one comparison: those of one culture if cultures are compared one by one.
     """
     import kapwa
 
@@ -100,7 +101,7 @@ def _lines(plan: Plan) -> list[str]:
     test = "mid-p sign test" if assumed.mid_p else "sign test"
     test = f"Two-sided paired {test if assumed.binary else 't test'} at {assumed.alpha:.3g}"
     if assumed.comparisons > 1:
-        test += f", by Holm over {assumed.comparisons:,} comparisons, as if no other found anything"
+        test += f", by Holm over {assumed.comparisons:,} comparisons, as if no other found a difference"
     return [*lines, f"{test}."]
 
 
@@ -112,10 +113,10 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         yield (
             f"Assumed: one model gets {assumed.accuracy:.1%} right, and the other's answers are unrelated to its own, "
             f"so that they differ on {share:.1%} of the items. Models mostly fail on the same items, and then fewer "
-            "items do."
+            "items are enough."
         )
     elif assumed.binary:
         often = f"{assumed.differing:.1%} of the items"
         yield f"Assumed: the models differ on {often}, or on as many as a difference needs."
     if assumed.design_effect > 1:
-        yield f"In clusters, {assumed.design_effect:.2f} items weigh as one independent item; an approximation."
+        yield f"In clusters, {assumed.design_effect:.2f} items count as one independent item; this is an approximation."

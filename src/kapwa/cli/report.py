@@ -97,7 +97,7 @@ def _table_folders(sources: Sequence[Path], csv: Path) -> dict[Path, Path]:
         other = names.setdefault(source.name, source)
         if other != source:
             raise UsageError(
-                f"The tables of {other} and {source} would stand in one folder of {csv}.",
+                f"The tables of {other} and {source} would be written into one folder of {csv}.",
                 hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
             )
     return {source: csv / source.name for source in sources}
@@ -116,7 +116,7 @@ def compare(
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
 
-    Says in what the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
+    Says how the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
     large a true difference these items show four times in five. With --json: "a" and "b" (path, label, signature),
     "differ" (what differs, with both values) and "comparisons".
     """

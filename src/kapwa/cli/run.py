@@ -96,7 +96,7 @@ class Prompting:
     shots: Annotated[
         int,
         option(
-            "N", "Answered examples before every question, from other items, drawn by --seed; of tasks with answers."
+            "N", "Answered examples before each question, from other items, drawn by --seed; for tasks with answers."
         ),
     ] = 0
     temperature: Annotated[
@@ -119,9 +119,7 @@ class Evaluation:
     json: opt.Json = False
     cache: Annotated[
         Path | None,
-        option(
-            "FOLDER", "Share answers between runs: take those that the folder holds, add the new ones. Made if need be."
-        ),
+        option("FOLDER", "Share answers between runs: take those in this folder, add new ones. Made if it is missing."),
     ] = None
     validators: Annotated[
         Path | None, option("FILE", "Validators' choices: their accuracy becomes the human ceiling.")
@@ -151,14 +149,14 @@ def run(
 ) -> None:
     """Ask a model and judge its answers.
 
-    Writes a run folder with a report. Killed at any moment, the same command goes on where it
-    stopped: what was answered is not asked again.
+    Writes a run folder with a report. It may be stopped at any moment: the same command then continues, and asks
+    nothing twice.
     """
     from kapwa.loading import load_model
     from kapwa.runs.runner import check_places
 
     if not rehearsal.dry_run and (rehearsal.price_in is not None or rehearsal.price_out is not None):
-        raise UsageError("Prices are for estimates alone.", hint="Add --dry-run, or leave them out.")
+        raise UsageError("Prices are only for estimates.", hint="Add --dry-run, or leave them out.")
     check_places(evaluation.out, evaluation.cache)
     specs = list(dict.fromkeys(model))
     settings = {**vars(loading), "extra": dict(loading.extra or ())}
@@ -240,7 +238,7 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: 
     from kapwa.report.page import build_report
 
     if evaluation.label is not None:
-        raise UsageError("A label names one run, and several models are named.", hint="Give each run its own command.")
+        raise UsageError("A label names one run, but several models are named.", hint="Give each run its own command.")
     for spec in specs:  # a misspelt name is told before hours of asking another model
         checked_spec(spec, {name: value for name, value in settings.items() if name != "engine"})
     runs, failed = [], []
@@ -257,7 +255,7 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: 
     if evaluation.json:
         show_json([run.as_dict() for run in runs])
     if failed:
-        note(f"Not measured: {', '.join(failed)}. The same command goes on with what is missing.")
+        note(f"Not measured: {', '.join(failed)}. The same command continues with what is missing.")
         raise typer.Exit(2)
     if not all(run.complete for run in runs):
         raise typer.Exit(1)

@@ -39,10 +39,10 @@ def _open(
 
     if not make and not (home / SECRET_NAME).is_file():  # a second secret would shut everybody out
         hint = "Name its folder with --home, or make a project first: kapwa studio new my-culture"
-        raise UsageError(f"There is no studio in {home}: no {SECRET_NAME} is there.", hint=hint)
+        raise UsageError(f"There is no studio in {home}: it holds no {SECRET_NAME}.", hint=hint)
     if not (make or database or (home / DATABASE_NAME).is_file()):  # an empty one in its place would hide the loss
-        hint = "Bring the file back from a copy, or name the folder it is in with --home."
-        raise UsageError(f"The studio in {home} has lost its database: no {DATABASE_NAME} is there.", hint=hint)
+        hint = "Restore the file from a copy, or name its folder with --home."
+        raise UsageError(f"The studio in {home} has lost its database: it holds no {DATABASE_NAME}.", hint=hint)
     configure(home, database=database, url=url, hosts=hosts, model=model)
     from kapwa.studio import commands
 
@@ -59,7 +59,7 @@ def new(
     title: Annotated[str, option("TEXT", "What people call it. Default: from the name.")] = "",
     culture: Annotated[str, option("TEXT", "Whose situations they are, such as Filipino. Default: the title.")] = "",
     language: Annotated[str, option("TAG", "The language people write in (BCP-47).")] = "en",
-    languages: Annotated[str, option("TAGS", "Further languages, parted by commas.")] = "",
+    languages: Annotated[str, option("TAGS", "Further languages, separated by commas.")] = "",
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -70,19 +70,19 @@ def new(
     )
     invited = commands.invite_people(made, ["coordinator"], 1, commands.remembered_address(home))[0]
     note(f"{made.slug} is in {home}. Serve it: kapwa studio serve" + (f" --home {home}" if home != HOME else ""))
-    note("Its coordinator comes in with this code, once:")
+    note("Its coordinator signs in with this code, which works once:")
     show(invited.code)
 
 
 @app.command("serve")
 def serve(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects that must be there.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects that must exist.")] = None,
     host: Annotated[str, option("HOST", "The address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, option("N", "The port.", min=0, max=65535)] = 8000,
-    url: Annotated[str, option("URL", "The address people use, where it is another, such as https://….")] = "",
+    url: Annotated[str, option("URL", "The address that people use, if it is another, such as https://….")] = "",
     model: Annotated[str, option("MODEL", "A model that writers may ask about their drafts, such as smollm2.")] = "",
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy on this machine stands before it.")
+        bool, typer.Option("--behind-proxy", help="A proxy on this machine passes requests on to it.")
     ] = False,
     home: Home = HOME,
     database: Database = None,
@@ -101,11 +101,11 @@ def serve(
         if left := commands.clear_traces():
             note(left)
         for address, *others in commands.serve(home, **options):
-            note(f"Kapwa Studio is at {address} (Ctrl+C ends it).")
+            note(f"Kapwa Studio is at {address} (Ctrl+C stops it).")
             if others:
                 note(f"On your network: {', '.join(others)}")
     except KeyboardInterrupt:
-        note("Ended. Everything is saved.")
+        note("Stopped. Everything is saved.")
 
 
 def _network(host: str) -> tuple[list[str], list[str]]:
@@ -136,7 +136,7 @@ def _network(host: str) -> tuple[list[str], list[str]]:
 @app.command("invite")
 def invite(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    role: Annotated[str, option("ROLE", "Roles, parted by commas: coordinator, writer, scribe, reviewer, ….")],
+    role: Annotated[str, option("ROLE", "Roles, separated by commas: coordinator, writer, scribe, reviewer, ….")],
     count: Annotated[int, option("N", "How many people.", min=1, max=500)] = 1,
     url: Annotated[str, option("URL", "The studio's address. Default: where it was served last.")] = "",
     qr: Annotated[bool, typer.Option("--qr", help="Draw each link for a phone's camera, in the terminal.")] = False,
@@ -146,7 +146,7 @@ def invite(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Make codes and links by which people come in; each lets one person in, and is shown only now."""
+    """Make codes and links with which people sign in; each works for one person, and is shown only now."""
     commands = _open(home, database)
     project = commands.find_project(name)
     made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
@@ -164,13 +164,13 @@ def invite(
 def freeze(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     release: Annotated[str, option("VERSION", "Three numbers, such as 1.0.0.")],
-    output: Annotated[Path, option("FOLDER", "Where the release's folder goes.", names="-o --output")] = Path(
+    output: Annotated[Path, option("FOLDER", "The folder to write the release to.", names="-o --output")] = Path(
         "releases"
     ),
     private: Annotated[
-        float, option("SHARE", "Keep about this share of items in a folder of its own.", min=0.0, max=0.9)
+        float, option("SHARE", "Keep about this share of items private, in another folder.", min=0.0, max=0.9)
     ] = 0.0,
-    date: Annotated[str | None, option("DATE", "The date it bears, such as 2026-01-31. Default: today.")] = None,
+    date: Annotated[str | None, option("DATE", "The date of the release, such as 2026-01-31. Default: today.")] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -182,9 +182,9 @@ def freeze(
     show(str(made.folder))
     note(f"{made.rows} item{'s' * (made.rows != 1)}, version {release}.")
     if made.held:
-        note(f"{made.held} accepted left out: somebody has not agreed that their words in it are published.")
+        note(f"{made.held} accepted left out: somebody whose words they contain has not agreed to publication.")
     if made.withdrawn:
-        note(f"withdrawn.jsonl names {made.withdrawn} that earlier releases had and that authors withdrew.")
+        note(f"withdrawn.jsonl names {made.withdrawn} that earlier releases had and that their authors withdrew.")
     note(f"Now: kapwa suite add {made.folder} --name {name}")
 
 
@@ -206,7 +206,7 @@ def tasks(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The run whose texts to draw; for the baseline data, or nothing."),
+        typer.Argument(metavar="[RUN]", help="The run whose texts to draw; for the baseline: data, or nothing."),
     ] = None,
     kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")] = "criteria",
     second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
@@ -219,7 +219,7 @@ def tasks(
     """Draw texts of a run, or situations, for people to judge in the studio.
 
     Raters judge answers (criteria: Kalahi's seven; errors: BLEnD's six classes of wrong answers; adaptation: EECC's
-    three) and pairs of texts; validators choose among responses, which gives people's own score (baseline).
+    three) and pairs of texts; validators choose among responses, which gives the human baseline (baseline).
     """
     commands = _open(home, database)
     from kapwa.studio.core.roles import RATER, VALIDATOR
@@ -240,7 +240,7 @@ def tasks(
 def results(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")],
-    output: Annotated[Path, option("FOLDER", "Where the files go.", names="-o --output")],
+    output: Annotated[Path, option("FOLDER", "The folder to write the files to.", names="-o --output")],
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -264,15 +264,15 @@ def import_(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="A table or pack of the project's form, sample:PACK, or an archive.")
     ],
-    secret: Annotated[Path | None, option("FILE", "Of an archive: its secret. Default: beside it.")] = None,
+    secret: Annotated[Path | None, option("FILE", "For an archive: its secret. Default: the file next to it.")] = None,
     withdrawn: Annotated[
         Path | None,
-        option("FILE", "Of an archive: withdrawals.jsonl of a later release, or of another studio."),
+        option("FILE", "For an archive: withdrawals.jsonl of a later release, or of another studio."),
     ] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Take existing items in (situations, questions, prompts), or bring a project back from its archive, renamed."""
+    """Import items (situations, questions, prompts), or restore a project from its archive under a new name."""
     if data.endswith(".zip") and not Path(data).is_file():  # before a studio is made for it
         raise UsageError(f"There is no file {data}.", hint="An archive is what kapwa studio export wrote.")
     commands = _open(home, database, make=data.endswith(".zip"))
@@ -283,9 +283,9 @@ def import_(
         secret = secret or (secret_file if secret_file.is_file() else None)
         files = {"secret": secret, "withdrawn": withdrawn}
         made = exchange.import_project(commands.checked_name(name), Path(data), **files)
-        note(f"{made.slug} is back, with everything that was in {data} and that nobody withdrew since.")
+        note(f"{made.slug} is restored, with everything that was in {data} and that nobody has withdrawn since.")
         if secret is None:
-            note("Without its secret, decisions on answers, the private share and people's own score are made anew.")
+            note("Without its secret, decisions on answers, the private share and the human baseline are made again.")
         return
     project = commands.find_project(name)
     from kapwa.studio.core.forms import form_of
@@ -303,7 +303,7 @@ def import_work(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Take in work that was done on paper, in tables, with ODK Collect or on phones, as that of who did it."""
+    """Import work that was done on paper, in tables, with ODK Collect or on phones, for the people who did it."""
     commands = _open(home, database)
     from kapwa.studio.core.intake import take_in
 
@@ -323,12 +323,12 @@ def export(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     output: Annotated[Path, option("FILE.zip", "The archive to write.", names="-o --output")],
     secret: Annotated[
-        Path | None, option("FILE", "Where the project's secret goes. Default: beside the archive, .secret.")
+        Path | None, option("FILE", "The file for the project's secret. Default: next to the archive, .secret.")
     ] = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Write a project as one archive, people and all, to keep, or to bring to another studio by "import"."""
+    """Write a project with its people as one archive, to keep, or to move to another studio with "import"."""
     commands = _open(home, database)
     from kapwa.studio.core.exchange import export_project
 
@@ -336,8 +336,8 @@ def export(
     secret = secret or output.with_suffix(".secret")
     check_place(secret)
     events = export_project(commands.find_project(name), output, secret=secret)
-    note(f"{output}: {events} events. It holds what people said of themselves; keep it as they would want it kept.")
-    note(f"{secret}: the project's secret, by which removed answers could be guessed. Keep it in another place.")
+    note(f"{output}: {events} events. It holds what people told about themselves: keep it as they would want it kept.")
+    note(f"{secret}: the project's secret, with which removed answers could be guessed. Keep it in another place.")
 
 
 @app.command("check")
@@ -347,11 +347,11 @@ def check(
     home: Home = HOME,
     database: Database = None,
 ) -> None:
-    """Make every current table anew from the events and compare; exit code 2 where they differ.
+    """Make every current table again from the events and compare; exit code 2 where they differ.
 
-    A database that is lost, empty or damaged is an error. ``--kept``: the newest archive and release, of which the
-    database must have everything; one that was brought back from an older copy has not.
-    Changes nothing, but clears traces of removed texts that could not be cleared before; exit code 2 where they stay.
+    A database that is lost, empty or damaged is an error. ``--kept``: the newest archive and release; the database must
+    have everything that they have, which one restored from an older copy does not. Changes nothing, but clears traces
+    of removed texts that could not be cleared before; exit code 2 where they stay.
     """
     commands = _open(home, database)
     projects, events, differences = commands.check(names or ())
@@ -365,4 +365,4 @@ def check(
         show(left)
     if differences or left:
         raise typer.Exit(2)
-    note(f"{projects} project{'s' * (projects != 1)}, {events} events: every table is what its events make.")
+    note(f"{projects} project{'s' * (projects != 1)}, {events} events: every table agrees with its events.")

@@ -23,7 +23,7 @@ def new(
             show_default=False,
         ),
     ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or not there yet.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist yet.")],
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders.adding import new_suite, next_commands
@@ -46,7 +46,9 @@ def add(
             names="--map",
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="The name may belong to another folder.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take over a name that belongs to another folder.")
+    ] = False,
     every: All = False,
     json: Json = False,
 ) -> None:
@@ -79,7 +81,7 @@ def add(
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List the suites you added, their tasks, and where they lie."""
+    """List the suites you added, their tasks, and their folders."""
     from kapwa.user_suites import config_folder, registered
 
     entries = list(registered().values())
@@ -99,7 +101,7 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's
     from kapwa.suites.folders.adding import remove_suite
 
     entry = remove_suite(name)
-    note(f"{entry.name} is no suite any more; {entry.folder} was not touched.")
+    note(f"{entry.name} is no longer a suite; {entry.folder} was not touched.")
 
 
 def _gone(entry: Any) -> str:
@@ -107,7 +109,7 @@ def _gone(entry: Any) -> str:
 
     if entry.name in registry.installed("suites"):
         return " (hidden: an installed package brings a suite of this name)"
-    return "" if entry.folder.is_dir() else " (not there any more)"
+    return "" if entry.folder.is_dir() else " (no longer exists)"
 
 
 def _plain(entry: Any) -> dict[str, Any]:

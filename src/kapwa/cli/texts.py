@@ -27,14 +27,14 @@ def words(
         list[Path] | None,
         option("PATH", "A file or folder of texts that were made elsewhere (jsonl, Parquet, CSV, TSV); repeatable."),
     ] = None,
-    top: Annotated[int, option("N", "Words listed per identity.", min=1)] = 15,
+    top: Annotated[int, option("N", "How many words to list per identity.", min=1)] = 15,
     method: Annotated[
         str, option("NAME", "tfidf (as published), or logodds: log-odds with a Dirichlet prior, and z-scores.")
     ] = "tfidf",
     by: Annotated[str | None, option("topic", "List each topic by itself.")] = None,
     identity: Annotated[
         Any,
-        option("NAMES", "Show only these, comma-separated; they are still held against all others.", parser=parse_list),
+        option("NAMES", "Show only these, comma-separated; they are compared with all.", parser=parse_list),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -90,7 +90,7 @@ def _table(word_list: WordList) -> Table:
     topic = "" if word_list.topic == "all" else f", {word_list.topic}"
     table = Table(title=f"{word_list.corpus}, {word_list.task}{topic}", title_justify="left", show_lines=False)
     table.add_column("Identity", no_wrap=True)
-    table.add_column("Words, the most telling first", ratio=1)
+    table.add_column("Words, the most distinctive first", ratio=1)
     by = "score" if word_list.method == "tfidf" else "z"
     for (identity,), rows in word_list.words.group_by("identity", maintain_order=True):
         shown = zip(rows["word"], rows[by], rows["p_adjusted"], strict=True)
@@ -105,10 +105,10 @@ values = group("Check tables of cultural values (Hofstede, World Values Survey, 
 @values.command("check")
 def check(
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A table: one row a country, one column a question, any file kind.")
+        Path, typer.Argument(metavar="FILE", help="A table of any kind: one row per country, one column per question.")
     ],
     identities: Annotated[
-        Path | None, option("FILE", "Say which of these nationalities have values (one a line).")
+        Path | None, option("FILE", "Say which of these nationalities have values (one per line).")
     ] = None,
     country: Annotated[
         str | None,

@@ -58,7 +58,7 @@ def _bad_lines(path: Path, located: Located) -> Iterator[DataError]:
         for number, entry in enumerate(entries):
             at = row + number + ("\n" in value) if in_lines else row
             if entry in entries[:number]:
-                yield wrong(f"{entry!r} stands twice.", row=at, hint="Delete one of the two.")
+                yield wrong(f"{entry!r} appears twice.", row=at, hint="Delete one of the two.")
             if in_lines and _PLAIN.isdisjoint(place) and (fault := _fault(place, entry)):
                 yield wrong(f"the pattern {entry!r} {fault[0]}.", row=at, hint=fault[1])
 
@@ -70,10 +70,10 @@ def _fault(place: tuple[str | int, ...], line: str) -> tuple[str, str] | None:
     try:
         joined = [module.compile(pattern) for module in modules][-1]
     except (re.error, regex.error, OverflowError) as error:
-        hint = f"Write a backslash before a sign that is meant as such: \\( \\? \\. \\*; {SEE}"
+        hint = f"Write a backslash before a character that is meant as such: \\( \\? \\. \\*; {SEE}"
         return f"cannot be read ({getattr(error, 'msg', error)})", hint
     if joined.fullmatch(""):
-        return "matches where nothing stands", "Delete the | that has nothing before or after it."
+        return "matches an empty text", "Delete the | that has nothing before or after it."
     if joined.groups:
         return "holds a group that would be counted", "Write (?:...) for (...)."
     if joined.flags != regex.compile("").flags:

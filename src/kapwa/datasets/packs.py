@@ -118,7 +118,7 @@ def odd_names(folder: Path, stems: Iterable[str], suffixes: Collection[str]) -> 
             if suffix not in suffixes and suffix in _OTHER_TABLES:
                 return f"{file.name} is of a kind that is not read: save it as {stem}.xlsx, or as {stem}.csv in UTF-8."
             if suffix in suffixes and file.name != stem + suffix:
-                return f"Rename {file.name} to {stem}{suffix}: names of files are in small letters."
+                return f"Rename {file.name} to {stem}{suffix}: names of files must be in small letters."
     return None
 
 

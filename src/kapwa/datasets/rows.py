@@ -2,7 +2,7 @@
 
 >>> class Answer(Row):
 ...     id: Filled = Field(description="The question.")
-...     local: Annotated[FilledTexts, LOCAL] = Field(description="The answers, parted by ';'.")
+...     local: Annotated[FilledTexts, LOCAL] = Field(description="The answers, separated by ';'.")
 ...     votes: Annotated[int, whole(least=1)]
 >>> found = read_rows(read_records(path), Answer, {"culture": "Thai", "language": "th"})
 >>> found.rows[0].local, found.rows[0].origin.row, found.problems
@@ -291,7 +291,7 @@ def _cell_problem(origin: Origin, model: type[Row], detail: Any) -> DataError:
         return origin.problem(NO_TAG.format(detail["input"]), column, tag_hint(detail["input"]))
     if kind == "string_too_short" and column in UNKNOWN_DEFAULTS:
         hint = "Fill it in, or put a card.yaml beside the file."
-        return origin.problem("is empty, and no card says it.", column, hint)
+        return origin.problem("is empty, and no card.yaml says it.", column, hint)
     if kind in ("missing", "string_too_short", "too_short"):
         usual = "Separate several texts with ';'." if kind == "too_short" else "Every row needs one."
         return origin.problem("is empty.", column, model.remedies.get(column, usual))
@@ -337,7 +337,7 @@ def _written_texts(
 _RUN = re.compile(r"\?{2}")
 _IN_A_WORD = re.compile(r"[^\W\d_]\?+[^\W\d_]")
 _LETTER = re.compile(r"[^\W\d_]")
-_LOST = "Save the table as 'CSV UTF-8' (or XLSX) from where its letters are still there."
+_LOST = "Save the table as 'CSV UTF-8' (or XLSX) from a copy that still has its letters."
 
 
 class WrittenText(NamedTuple):
@@ -377,7 +377,7 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
         if scripts and 2 * sum(lost) > len(written):
             message = (
                 f"holds '?' where its letters were, and so do {sum(lost)} of {len(written)} cells of the column: "
-                f"the table was saved in a code without the letters of {language!r}."
+                f"the table was saved in an encoding without the letters of {language!r}."
             )
             row = written[lost.index(True)].row
             problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))

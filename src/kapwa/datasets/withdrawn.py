@@ -33,7 +33,7 @@ def withdrawn_findings(items: Iterable[tuple[str, Path, int]]) -> Iterator[Findi
                     entries = [json.loads(line) for line in read_text(place).splitlines() if line.strip()]
                     lists[place] = [(entry["salt"], entry["hash"]) for entry in entries]
                 except (ValueError, KeyError, TypeError):
-                    message = 'is no list of withdrawn items: each line needs "salt" and "hash"'
+                    message = 'is not a list of withdrawn items: each line needs "salt" and "hash"'
                     yield Finding("error", str(place), message)
         if any(withdrawn_hash(salt, item) == digest for salt, digest in lists[place]):
             yield Finding("error", str(path), f"{item!r} was withdrawn by its author: delete this row", row, "id")

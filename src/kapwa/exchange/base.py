@@ -169,9 +169,9 @@ def foreign_run(
     notes = [f"Imported from {tool}, which asked the model and judged its answers; Kapwa made the intervals."]
     unknown = [name for name, word in ItemDefaults()._asdict().items() if (items[name] == word).any()]
     if unknown:
-        notes.append(f"{teller} does not tell the {' and '.join(unknown)} of its items.")
+        notes.append(f"{teller} does not give the {' and '.join(unknown)} of its items.")
     if (items["cluster"] == items["item_id"]).any():
-        notes.append(f"Each item counts as sampled by itself: {teller} does not tell which of them belong together.")
+        notes.append(f"Each item counts as sampled by itself: {teller} does not say which of them belong together.")
     notes += about["notes"]
     counts = dict(items.group_by("variant", maintain_order=True).len().iter_rows())
     data_digest = short_hash("\n".join(sorted(set(questions))), 8)
@@ -302,7 +302,7 @@ def write_run(imported: ImportedRun, out: Path, *, overwrite: bool) -> Path:
         if not overwrite:
             raise UsageError(f"{folder} exists already.", hint="Name another folder, or add --overwrite.")
         if "imported" not in (read_manifest(folder) or ()):
-            raise UsageError(f"{folder} is no import, so it is not overwritten.", hint="Name another folder.")
+            raise UsageError(f"{folder} is not an import, so it is not overwritten.", hint="Name another folder.")
     judged = Judged(imported.scores, imported.tables)
     try:
         tables = results(about, judged, imported.asked, imported.floors, imported.items)

@@ -31,14 +31,16 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     and where no metric has a direction.
     """
     if not organization:
-        raise UsageError("eee needs the name of who evaluated.", hint="Name it: --organization 'Our university'")
+        raise UsageError("eee needs the evaluator's name.", hint="Name it: --organization 'Our university'")
     if relationship not in RELATIONSHIPS:
         raise UsageError(f"The relationship cannot be {relationship!r}.", hint=nearest(relationship, RELATIONSHIPS))
     manifest = run.manifest
     rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
     if not rows:
-        message = f"{manifest['task']} has no metric of which more is known to be better or worse; eee wants to know."
-        hint = "Export it as csv or parquet. A run by an earlier Kapwa tells once its command is run again."
+        message = (
+            f"{manifest['task']} has no metric for which more is known to be better or worse; eee needs to know this."
+        )
+        hint = "Export it as csv or parquet. For a run by an earlier Kapwa, run its command again."
         raise UsageError(message, hint=hint)
     seconds = int(datetime.now(tz=UTC).timestamp())
     # The schema's file_path: data/<benchmark>/<developer>/<model>/<uuid>.

@@ -117,7 +117,7 @@ def export_run(
     before = ["the system message"] if options.get("system") else []
     before += [f"the answered examples ({shots})"] if (shots := options.get("shots")) else []
     if before and form in ("eee", "lm-eval", "inspect"):
-        log.warning("Prompts are exported without what stood before every question: %s.", " and ".join(before))
+        log.warning("Prompts are exported without what came before every question: %s.", " and ".join(before))
     for path, write in files:
         with replacing(path) as temporary:
             write(temporary)
@@ -161,7 +161,7 @@ def import_result(
         raise UsageError(f"The culture cannot be {culture!r}.", hint="Name whose it is: --culture Filipino")
     if language is not None and not is_language_tag(language):
         hint = "Name the language by its code: --language fil"
-        raise UsageError(f"{language!r} is no language tag (BCP 47).", hint=hint)
+        raise UsageError(f"{language!r} is not a language tag (BCP 47).", hint=hint)
     defaults = ItemDefaults(culture or UNKNOWN, language or UNDETERMINED)
     if form == "inspect":
         from kapwa.exchange.inspect_import import import_inspect as import_file
@@ -183,7 +183,7 @@ def import_result(
             failed.append(error.summary)
     if failed:
         shown = failed[:_SHOWN] + ([f"and {len(failed) - _SHOWN} more"] if len(failed) > _SHOWN else [])
-        hint = f"Mend them and import them one by one. Runs made of the others, in {out}: {len(made)}."
+        hint = f"Correct them and import them one by one. Runs made of the others, in {out}: {len(made)}."
         raise DataError(
             f"{len(failed)} of {len(files)} files were not imported: {'; '.join(shown)}", path=path, hint=hint
         )

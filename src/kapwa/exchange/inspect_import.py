@@ -162,7 +162,7 @@ def _metrics(log: InspectLog, samples: Sequence[_Sample]) -> tuple[dict[str, tup
         values = [(sample.id, sample.values[scorer, key]) for sample in samples if (scorer, key) in sample.values]
         why = _why_not(stated, values)
         if why:
-            left_out.append(f"The metric {name} is not taken over: {why}.")
+            left_out.append(f"The metric {name} is not imported: {why}.")
             continue
         known = [value for _, value in values if value[0] is not None]
         # The log's results call the share of ones an accuracy.
@@ -181,7 +181,7 @@ def _why_not(results: Sequence[EvalScore], values: Sequence[tuple[int | str, Val
     by_item: dict[int | str, list[float]] = {}
     for item, value in values:
         if isinstance(value, str):
-            return f"it has a value that is no number ({value[:40]!r})"
+            return f"it has a value that is not a number ({value[:40]!r})"
         if value[0] is not None:
             by_item.setdefault(item, []).append(value[0])
     if not by_item:

@@ -141,10 +141,10 @@ def _check_scores(model: Model, name: str) -> None:
     """Raise ModelError for a model that cannot say how likely it finds a given text; "none/none" asks for nothing."""
     if not isinstance(model.api, KapwaAPI) and str(model) != "none/none":
         raise ModelError(
-            f"{name} compares how likely the model finds given texts; {model} tells no log-probability of a given text "
+            f"{name} compares how likely the model finds given texts; {model} gives no log-probability of a given text "
             "through Inspect.",
-            hint="Use --model kapwa/smollm2, kapwa/hf:<id or folder>, or kapwa/openai:<name> with a server that tells "
-            "them (vLLM, SGLang); or choose a task that asks for texts.",
+            hint="Use --model kapwa/smollm2, kapwa/hf:<id or folder>, or kapwa/openai:<name> with a server that "
+            "gives them (vLLM, SGLang); or choose a task that asks for texts.",
         )
 
 

@@ -22,7 +22,7 @@ from kapwa.suites.base import Judged, Task
 
 SETTINGS = ("data", "variants", "where", "limit", "options")
 _LEFT_OUT = (
-    "lm-eval tells no token counts and scores no closing tokens: metrics per token, and as released, are not here."
+    "lm-eval gives no token counts and scores no closing tokens: metrics per token, and as released, are missing."
 )
 # What lm-eval does not tell of a continuation: its tokens, and whether one of them spans prompt and text.
 _NOT_KNOWN = ("n_tokens", "boundary")

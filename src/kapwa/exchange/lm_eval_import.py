@@ -151,7 +151,7 @@ def _metrics(results: Mapping[str, Any], samples: TaskSamples) -> tuple[dict[str
         name = _metric_name(metric, kind)
         why = _why_not(values, results["results"][samples.name].get(f"{metric},{kind}"))
         if why:
-            left_out.append(f"The metric {name} is not taken over: {why}.")
+            left_out.append(f"The metric {name} is not imported: {why}.")
             continue
         share = _SHARE.fullmatch(name) is not None and min(values) >= 0.0 and max(values) <= 1.0
         binary = share and _BINARY.fullmatch(name) is not None and set(values) <= {0.0, 1.0}

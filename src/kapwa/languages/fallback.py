@@ -54,7 +54,7 @@ def without_rules(tags: Iterable[str]) -> list[str]:
     """Say in a sentence which of these languages have no rules; nothing where all have."""
     codes = [code for code in dict.fromkeys(map(canonical, tags)) if not has_rules(code)]
     how = "by Unicode folding and what libraries know of the language, or by the rules of its macrolanguage"
-    sentence = "Kapwa has no rules for {}: replies there are compared {}. No speaker reviewed how well."
+    sentence = "Kapwa has no rules for {}: replies in it are compared {}. No speaker has reviewed how well this works."
     return [sentence.format(_names(codes), how)] if codes else []
 
 
@@ -67,7 +67,7 @@ def without_words(tags: Iterable[str]) -> list[str]:
     }
     lacking = [f"{what} in {_names(codes)}" for what, codes in without.items() if codes]
     known = " and none for ".join(lacking)
-    how = "such replies stand among the wrong ones, which changes no score"
+    how = "such replies count among the wrong ones, which changes no score"
     return [f"Kapwa knows no words for {known}: {how}."] if lacking else []
 
 

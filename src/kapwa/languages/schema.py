@@ -183,7 +183,7 @@ class Spelling(Part):
     letters: Letters = Field(default={}, description="Letters, and the signs read as each of them, in every text.")
     strings: Pairs = Field(default=(), description="Spellings of several letters, and what is read in their place.")
     loose_letters: Letters = Field(default={}, description="As 'letters', but a word keeps its own spelling too.")
-    alike: Lines = Field(default=(), description="Spellings of one word, parted by ' / ': color / colour.")
+    alike: Lines = Field(default=(), description="Spellings of one word, separated by ' / ': color / colour.")
 
 
 class Affixes(Part):
@@ -247,7 +247,7 @@ class ReplyWords(Part):
     question: Pattern = Field(default="", description="Labels before a question: 'Question'.")
     opener: Pattern = Field(default="", description="Openings before an answer: 'Sure'.")
     unknown: Pattern = Field(default="", description="Says that the answer is not known: 'I don't know'.")
-    non_answers: Pattern = Field(default="", description="Texts, no patterns, that are no answer; usual ones first.")
+    non_answers: Pattern = Field(default="", description="Texts (not patterns) that are no answer; usual ones first.")
     conjunction: Pattern = Field(default="", description="Words between two answers: 'and', 'or'.")
     linker: Pattern = Field(default="", description="What else joins a long list, with what must stand around it.")
     and_so_on: Pattern = Field(default="", description="Ends an open list: 'etc.'.")
@@ -267,9 +267,9 @@ class ReplyWords(Part):
     connector: Pattern = Field(default="", description="Follows a letter that is an option, not a word: 'A because'.")
     article: Pattern = Field(default="", description="Articles before an option.")
     copula: Pattern = Field(default="", description="'Is', where it is written on the letter of an option.")
-    bearer: Pattern = Field(default="", description="A letter after it is no option: 'Vitamin C'.")
-    borne: Pattern = Field(default="", description="A letter before it is no option: 'C vitamini'.")
-    letters: Places = Field(default={}, description="Letters of options: an option a line, with all its signs.")
+    bearer: Pattern = Field(default="", description="A letter after it is not an option: 'Vitamin C'.")
+    borne: Pattern = Field(default="", description="A letter before it is not an option: 'C vitamini'.")
+    letters: Places = Field(default={}, description="Letters of options: one option per line, with all its signs.")
 
 
 class Denials(Part):
@@ -309,14 +309,14 @@ class LanguageFile(Part):
     name: str = Field(description="The English name.")
     resource: Resource = Field(default="", description="How much text there is of it (Joshi et al., 2020).")
     rules: str = Field(default="", description="The version of the rules; raise it with every change, for signatures.")
-    reviewed_by: Names = Field(default=(), description="Native speakers who read this file, one a line.")
+    reviewed_by: Names = Field(default=(), description="Native speakers who read this file, one per line.")
     notes: str = Field(default="", description="What is covered and what is not.")
     scripts: Scripts = Field(default=(), description="Unicode names of its scripts; none for Latin.")
     inside: int = Field(default=0, description="Fewest letters of an answer found inside longer words; 0: in none.")
     spelling: Spelling = Spelling()
     affixes: Affixes = Affixes()
     cutting: Cutting = Cutting()
-    function_words: str = Field(default="", description="Words that mean nothing alone, parted by spaces.")
+    function_words: str = Field(default="", description="Words that mean nothing alone, separated by spaces.")
     pieces: Mapping[str, Pattern] = Field(default={}, description="Parts of patterns of replies, named in braces.")
     replies: ReplyWords = ReplyWords()
     quantities: Words = Words()

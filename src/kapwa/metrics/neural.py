@@ -107,7 +107,7 @@ class Neural(ABC):
             if math.isfinite(value):
                 return
             reason = "what it gives is not a number"
-        hint = "A file of it is damaged or of another checkpoint; fetch or copy it anew."
+        hint = "A file of it is damaged or of another checkpoint; fetch or copy it again."
         raise self._unfit(f"its parts do not fit together ({reason}).", hint)
 
     def _load(self) -> Loaded:

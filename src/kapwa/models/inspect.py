@@ -107,7 +107,7 @@ class InspectModel(Model):
             "answers": "served: may vary between runs and with the server's load",
             "concurrency": None if self._settings.batched else self._settings.concurrency,
             "fetching": dict(self._settings.fetching),
-            "cannot": {"score": "Inspect's providers tell no log-probability of a given text"},
+            "cannot": {"score": "Inspect's providers give no log-probability of a given text"},
         }
 
     def generate(self, batch: Iterable[Request]) -> Responses:

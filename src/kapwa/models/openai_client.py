@@ -311,7 +311,7 @@ def find_proxy(base_url: str) -> URL | None:
     if proxy.scheme not in ("http", "https") or not proxy.host:
         raise UsageError(
             f"The environment names a proxy for {server.scheme} that cannot be used.",
-            hint="Example: HTTPS_PROXY=http://proxy.example.org:3128 (SOCKS is not spoken).",
+            hint="Example: HTTPS_PROXY=http://proxy.example.org:3128 (SOCKS is not supported).",
         )
     return proxy
 

@@ -64,7 +64,7 @@ class LocalExecutor(Executor):
         except BrokenProcessPool as error:
             raise RunError(
                 "A worker process ended before its work was done.",
-                hint="It may have run out of memory: use fewer --workers. What is done is kept.",
+                hint="It may have run out of memory: use fewer --workers. Finished work is kept.",
             ) from error
         except BrokenPipeError as error:
             # A worker that could not start closed the pipe; the command line would take it for a reader that left.

@@ -305,7 +305,7 @@ def _next_attempt(task: _Task, error: Exception) -> _Task:
         raise RunError(
             f"{task.name} lost its worker {ATTEMPTS} times, last by {kind}.",
             hint="It may need more memory than a worker has: use machines with more memory for each processor, or "
-            "fewer --workers. What is done is kept.",
+            "fewer --workers. Finished work is kept.",
         ) from error
     log.warning("%s lost its worker (%s); attempt %d of %d.", task.name, kind, task.attempt + 1, ATTEMPTS)
     return task._replace(attempt=task.attempt + 1)

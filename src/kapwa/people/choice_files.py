@@ -135,7 +135,7 @@ def read_choices(
     if known.others:
         choices = [choice for choice in choices if choice.item_id]
         named = ", ".join(sorted(known.others)[:5]) + (", …" if len(known.others) > 5 else "")
-        notes.append(f"Choices for items that are not among these are passed over ({len(known.others)}): {named}")
+        notes.append(f"Choices for items that are not among these are ignored ({len(known.others)}): {named}")
     if not choices:
         hint = f"Items that people chose for: {', '.join(sorted(known.others)[:5])}."
         raise DataError("no choice is for one of these items.", path=sheet_files(paths, "choices")[0], hint=hint)
@@ -192,7 +192,7 @@ def _plain_choice(item: Item | None, rater: str, cell: Cell) -> _Choice:
     elif option is None and number is not None and 1 <= number <= len(options) and not lettered:
         option = number - 1
     if option is None and cell.text:
-        raise cell.error(f"{cell.shown} is no option of item {item.id!r}.", hint)
+        raise cell.error(f"{cell.shown} is not an option of item {item.id!r}.", hint)
     return _Choice(item.id, rater, option, cell)
 
 
@@ -203,7 +203,7 @@ def _other(rater: str, cell: Cell) -> _Choice:
 
 def _form_choice(row: Row, path: Path, items: _Items, key: _Key | None) -> _Choice:
     item, cell = items.find(row, path), answer_of(row, path, "choice")
-    form_id = cell_of(row, path, "form_id", filled=True, hint="Restore it from the form.")
+    form_id = cell_of(row, path, "form_id", filled=True, hint="Copy it from the form again.")
     if item is None:
         return _other(form_id.text, cell)
     order = _order_on_sheet(row, path, item) if key is None else _order_in_key(row, path, item, form_id, key)
@@ -228,7 +228,7 @@ def _order_on_sheet(row: Row, path: Path, item: Item) -> dict[int, int]:
         cell = Cell(text, path, row.number, f"option_{position}")
         if option is None:
             raise cell.error(
-                f"{cell.shown} is no option of item {item.id!r}.",
+                f"{cell.shown} is not an option of item {item.id!r}.",
                 "The text was edited, or the data differs from the form's. Pass the form's key with --key.",
             )
         if option in order.values():
@@ -248,7 +248,7 @@ def _order_in_key(row: Row, path: Path, item: Item, form_id: Cell, key: _Key) ->
         # An edited text fits no option and the key decides; one that fits another option is a moved cell.
         option = _by_text(text, options_of(item))
         if option is not None and order.get(position) != option:
-            hint = "Were cells moved or columns sorted? Restore the row from the form."
+            hint = "Were cells moved or columns sorted? Copy the row from the form again."
             raise cell_of(row, path, f"option_{position}").error("shows another option than the key says.", hint)
     return order
 

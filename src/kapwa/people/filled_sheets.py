@@ -74,7 +74,7 @@ def read_filled(
         if any(is_made(entry) for entry in sheet):
             entries += sheet
         else:
-            notes.append(f"{path.name}: nobody has filled it in; passed over.")
+            notes.append(f"{path.name}: nobody has filled it in, so it is ignored.")
     if not entries:
         what = {"choices": "choice", "ratings": "judgement"}[kind]
         raise DataError(f"no {what} is filled in.", path=files[0])

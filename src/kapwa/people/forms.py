@@ -132,7 +132,7 @@ def _choice_sheet(
 def one_culture(items: Sequence[Item]) -> Sequence[Item]:
     """A form is filled in by people of one culture; anybody else's choices would say nothing."""
     if not items:
-        raise UsageError("There are no items to make a form of.")
+        raise UsageError("There are no items, so no form can be made.")
     cultures = sorted({item.culture for item in items})
     if len(cultures) > 1:
         message = f"The items are of {len(cultures)} cultures ({', '.join(cultures[:5])}); a form is for people of one."

@@ -132,7 +132,7 @@ def write_error_forms(
     for answer in model_answers(items, answers):
         by_culture.setdefault(answer.item.culture, []).append(answer)
     if not by_culture:
-        raise DataError("there is no wrong answer to make a form of.")
+        raise DataError("there is no wrong answer, so no form can be made.")
     used = rating_suite(_one_suite(items)).criteria
     files: dict[str, bytes] = {}
     forms: list[Forms] = []

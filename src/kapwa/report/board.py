@@ -176,9 +176,9 @@ def _board_cell(row: Row, view: TaskView) -> Cell:
 
 
 def _note(views: Sequence[TaskView]) -> str:
-    note = "Under each score its 95% interval."
+    note = "Under each score is its 95% interval."
     if any(len(view.subjects) > 1 for view in views):
-        note += " Scores are means over cultures, each counting alike."
+        note += " Scores are means over cultures, each with the same weight."
     if any(len(view.runs) > 1 for view in views):
-        note += " Ranks are by paired tests of every two systems on the same items (Holm over all pairs of a task)."
+        note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task)."
     return note

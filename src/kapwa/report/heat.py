@@ -49,7 +49,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
                         key=f"{view.slug}-{slug(label)}-{slug(group)}-{i}",
                         title=title,
                         subject=label,
-                        alt=f"{title}, {label}. The same numbers stand in the table.",
+                        alt=f"{title}, {label}. The table has the same numbers.",
                         rows=[subject.label for subject in subjects],
                         columns=[label_text(name or "(none given)") for name in columns],
                         squares=squares,
@@ -90,7 +90,7 @@ def confusion_chart(view: TaskView, confusion: Confusion) -> HeatChart:
         title=title,
         subject=f"{label}, {variant_name(confusion.variant)}",
         alt=f"{title}, {label}. Rows: the culture asked about. Columns: the culture whose answer was given. "
-        "The largest shares stand in the table.",
+        "The table has the largest shares.",
         rows=[subject.label for subject in rows],
         columns=[culture_name(other) for other in columns],
         squares=squares,

@@ -98,9 +98,10 @@ def variance_table(view: TaskView) -> Table | None:
         columns=columns,
         shown=frame.with_columns(_total("variance"), _total("error")),
         note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
-        "wordings and draws here; more of what has the largest share makes it smaller. Items and wordings count as "
-        f"draws from more of their kind; estimates below 0 are shown as 0. Fewer than {FEWEST + 1} wordings or "
-        f"cultures do not tell how far such differ; the intervals take them to vary normally.{gone}",
+        "wordings and draws here; it gets smaller with more of what has the largest share. Items and wordings are "
+        "treated as samples from more of their kind; estimates below 0 are shown as 0. "
+        f"Fewer than {FEWEST + 1} wordings or cultures do not show how much these differ; the intervals assume that "
+        f"they vary normally.{gone}",
     )
 
 
@@ -141,7 +142,7 @@ def _interval(row: Row, info: Mapping[str, Any]) -> str:
     """The interval of a standard deviation, or by what it is not told."""
     if (row["freedom"] or 0) < FEWEST:
         few = {"prompt": wording.count(row["prompts"], "wording"), "culture": wording.count(row["cultures"], "culture")}
-        return f"not told by {few.get(row['component'], 'so few')}"
+        return f"not known from {few.get(row['component'], 'so few')}"
     low, high = (_deviation(row, info, end) for end in ("low", "high"))
     return f"{low.removesuffix(' points')} to {high}"
 
@@ -226,4 +227,4 @@ def multiverse_sentence(view: TaskView) -> str:
         f"{isolate(view.labels[list(means)[a]])} and {isolate(view.labels[list(means)[b]])}" for a, b in beyond[:3]
     ]
     more = f", and {len(beyond) - 3} more pairs" if len(beyond) > 3 else ""
-    return f"{first}. By more than chance the wording changes the difference between {'; '.join(which)}{more}."
+    return f"{first}. By more than chance, the wording changes the difference between {'; '.join(which)}{more}."

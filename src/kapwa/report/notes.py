@@ -18,22 +18,22 @@ METHODS: Mapping[str, str] = {
     "wilson-clustered": "Wilson's interval on the effective sample size, given how alike items of one cluster are",
     "t-clustered": "Student's t with a standard error clustered by sampled unit",
     "bootstrap-clustered": "a bootstrap that resamples whole clusters",
-    "one-cluster": "no interval, for there is one cluster only",
-    "no-spread": "no interval, for all values are the same",
-    "no-data": "no interval, for nothing was measured",
+    "one-cluster": "no interval, because there is only one cluster",
+    "no-spread": "no interval, because all values are the same",
+    "no-data": "no interval, because nothing was measured",
 }
 # Below so many clusters (more of a measure, whose rare large values a few may not hold), and beyond so many items in
 # each where one outcome is rare, coverage is not 93 to 97 %.
 FEW_CLUSTERS, FEW_OF_A_MEASURE, LARGE_CLUSTER = 15, 21, 10
 VERDICTS = (
-    "Better, worse or not to be told apart: each score is tested against each trick of one guess item by item, all "
-    "tricks, cultures and models of the report being one family (Holm), and against what people score, all cultures "
-    "and models being one; means over cultures are families of their own, tested by question. What people scored "
-    "elsewhere comes with its own interval, and the two are taken as independent."
+    "Better, worse or cannot be told apart: each score is tested item by item against each trick of one guess; all "
+    "tricks, cultures and models of the report are one family (Holm). Each score is also tested against what people "
+    "score; all cultures and models are one family. Means over cultures are families of their own, tested by question. "
+    "What people scored elsewhere comes with its own interval, and the two are treated as independent."
 )
 BY_TEXT = (
-    "What people score: each person's answer is judged by the same matcher, by the key that the others' answers make; "
-    "the model's share of it is by keys of the same size (sem_b_loo). The matcher understands some languages better "
+    "What people score: the same matcher judges each person's answer, with the other people's answers as the key; the "
+    "model's share of it uses keys of the same size (sem_b_loo). The matcher understands some languages better "
     "than others, and people agree more in one culture than in another, so compare cultures by this share."
 )
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
@@ -68,14 +68,14 @@ def warnings(view: TaskView) -> list[str]:
         options = run.manifest.get("options", {})
         system, shots, samples = (options.get(name) for name in ("system", "shots", "samples"))
         drawn = (
-            f"{isolate(label)}: {samples} answers were drawn to each prompt, at temperature "
+            f"{isolate(label)}: {samples} answers were drawn for each prompt, at temperature "
             f"{options.get('temperature')}; they are averaged first, so that an item counts once."
         )
         said += [drawn] if samples and int(samples) > 1 else []
         before = [f"the system message {isolate(wording.truncate(label_text(system), 120))}"] if system else []
         before += [wording.count(int(shots), "answered example")] if shots else []
         if before:
-            said.append(f"{isolate(label)}: before every question stood {' and '.join(before)}.")
+            said.append(f"{isolate(label)}: {' and '.join(before)} came before every question.")
         failed = int(run.manifest.get("counts", {}).get("failed") or 0)
         if failed:
             reasons = run.manifest.get("failures") or []
@@ -109,7 +109,7 @@ def warnings(view: TaskView) -> list[str]:
         if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
             whose.append(isolate(subject.label))
     if whose:
-        said.append(f"{some_names(whose)}: in English only, where each question is asked and counted once.")
+        said.append(f"{some_names(whose)}: in English only; each question is asked and counted once.")
     return said
 
 
@@ -120,9 +120,9 @@ def _other_keys(view: TaskView) -> Iterator[str]:
         if half.len():
             least, most = (wording.decimal(100 * float(end), 1) for end in (half.min(), half.max()))  # type: ignore[arg-type]
             yield (
-                f"{isolate(view.labels[i])}: on average over all people who might have answered the same questions, a "
-                f"culture's SEM-B lies {least} to {most} points or less from the one shown (95%). The intervals beside "
-                "the scores hold this too, if each question has people of its own."
+                f"{isolate(view.labels[i])}: averaged over all people who might have answered the same questions, a "
+                f"culture's SEM-B is at most {least} to {most} points away from the one shown (95%). The intervals "
+                "beside the scores include this, too, if each question has its own people."
             )
 
 
@@ -218,7 +218,7 @@ def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
     known = [isolate(culture_name(culture)) for culture in cultures if culture != UNKNOWN_CULTURE]
     lead = f"{some_names(models)} on {some_names(tasks)}" + (f", asked about {some_names(known)}" if known else "")
     if len(known) < len(cultures):
-        lead += f"{'; part of the' if known else '. The'} data does not tell whose culture it is about"
+        lead += f"{'; part of the' if known else '. The'} data does not say whose culture it is about"
     versions: dict[str, dict[str, None]] = {}  # several where runs differ
     runs = [run for view in views for run in view.runs]
     for run in runs:

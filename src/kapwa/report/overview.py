@@ -86,8 +86,8 @@ def model_table(views: Sequence[TaskView]) -> Table:
         for place, (view, name) in enumerate(columns)
     }
     several = any(len(view.subjects) > 1 for view in views)
-    note = "Under each score its 95% interval."
-    note += " Means over cultures, each counting alike." if several else ""
+    note = "Under each score is its 95% interval."
+    note += " In means over cultures, each culture has the same weight." if several else ""
     return Table(
         key=f"{views[0].slug}-models",
         caption=f"Every model on {' and '.join(dict.fromkeys(view.task for view in views))}",
@@ -227,5 +227,5 @@ def topic_table(view: TaskView) -> Table | None:
         ],
         by=["group", "topic"],
         across=("model", {label: isolate(label) for label in view.labels}),
-        note="Each culture counts alike.",
+        note="Each culture has the same weight.",
     )

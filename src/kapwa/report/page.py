@@ -48,13 +48,13 @@ CORRELATED = 6  # metrics whose agreement is shown; the CSV holds all
 TOLD_PAIRS = 3  # differences told one by one; of more only those that are clear
 AXES: Mapping[comparisons.Axis, tuple[str, str]] = {
     "asked": (
-        "In which language it is asked",
+        "Language of the questions",
         "The same questions in two languages. A dot further right is a higher score; beside each culture stands the "
         "difference on the questions answered in both, with its 95% interval. Cultures are grouped by how much text "
         "there is in their language to learn from.",
     ),
     "prompt": (
-        "How it is asked",
+        "Wording of the prompts",
         "The same questions put in two ways. Beside each culture stands the difference on the questions answered in "
         "both, with its 95% interval.",
     ),
@@ -291,7 +291,7 @@ def _across(view: TaskView) -> Part:
     alike = "Cultures that share a language, on the same questions"
     alike += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
     compared = view.compared(view.metric)
-    on_what = f"Compared on the {compared.words} on these questions, in points of it."
+    on_what = f"Compared by the {compared.words} on these questions, in points."
     by_share = [] if compared.top is None else [on_what]
     first = by_culture.pop(view.metric)
     released = [name for name in by_culture if view.metrics[name].get("reference")]
@@ -324,7 +324,7 @@ def _cautions(view: TaskView, absent: Sequence[str]) -> list[str]:
     said = []
     if least < sentences.SMALL_SAMPLE:
         few = wording.count(least, *view.noun)
-        said.append(f"Some cultures rest on as few as {few}, so only large differences show.")
+        said.append(f"Some cultures have as few as {few}, so only large differences can be seen.")
     said += [f"Not on the map: {notes.some_names(list(map(isolate, dict.fromkeys(absent))))}."] if absent else []
     said += [f"Not asked in the variant shown: {notes.some_names(missing)}."] if missing else []
     return said
@@ -359,7 +359,9 @@ def _pair_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
         head = f"{', '.join(where)}: " if where else ""
         said.append(head + sentences.comparison_sentence(named, info, noun))
         if same := row.get("same_prompts"):
-            said[-1] += f" In {wording.count(same, *noun)} both ask the very same, so that only the rest can differ."
+            said[-1] += (
+                f" In {wording.count(same, *noun)} both prompts are the same, so that only the others can differ."
+            )
     if len(told) < len(rows):
         said.append(sentences.others_sentence(len(rows) - len(clear), len(rows)))
     return said

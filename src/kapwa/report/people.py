@@ -139,7 +139,7 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
     said = [
         f"{people} chose the best option in {wording.amount(baseline.mean.value, SHARE)} ({between}) of "
         f"{wording.count(baseline.mean.n, 'choice')} for {items}.{f' On the same items: {models}.' if models else ''}",
-        "At least two thirds of those who chose took the best option in "
+        "At least two thirds of those who chose agreed on the best option in "
         f"{wording.amount(baseline.majority.value, SHARE)} of {items}.",
     ]
     counts = [
@@ -159,7 +159,7 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
     )
     best_table = Table(
         f"{key}-best",
-        f"Best option chosen by so many of so many people: {whose}",
+        f"How many people chose the best option, of how many: {whose}",
         baseline.table,
         [
             Column("People", lambda row: Cell(f"{row['chose_best']}/{row['of']}")),
@@ -236,9 +236,9 @@ def preference_block(given: Sequence[Preference]) -> Block:
 
 def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
     note = (
-        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are of "
-        "those who had one; sides are drawn for each person and pair, so a share far from half for what stood "
-        "first tells of the side, and not of the texts."
+        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are among "
+        "those who had one. Sides are drawn for each person and pair, so a share for the first text that is far from "
+        "half is an effect of the side, not of the texts."
     )
     columns = [
         Column("People …", lambda row: Cell(row["share"].capitalize())),
@@ -250,7 +250,7 @@ def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
 
 def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Table:
     by = shares.columns[0]
-    means = f"said that it {rating_suite(form).yes_means}, by {by}{', all models' * (by == 'culture')}"
+    means = f"(yes: the answer {rating_suite(form).yes_means}), by {by}{', all models' * (by == 'culture')}"
 
     def name(row: Row) -> Cell:
         return Cell(culture_name(row[by]) if by == "culture" else clean(row[by]))
@@ -262,10 +262,10 @@ def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Tabl
 
     return Table(
         f"{form}-ratings-{by}",
-        f"Answers of which at least 2/3 of their raters {means}",
+        f"Answers with a yes from at least 2/3 of their raters {means}",
         shares,
         [Column(by.capitalize(), name), count_column("Answers", "most"), Column("", share, spread=True)],
-        "Under each share its count and 95% interval. Answers that nobody judged are left out.",
+        "Under each share are its count and its 95% interval. Answers that nobody judged are left out.",
         shown=shares.with_columns(most=pl.col("n").max().over(by)),
         by=[by],
         across=("criterion", {criterion.code: criterion.code for criterion in ratings.criteria}),
@@ -277,7 +277,7 @@ def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[
     kind = frame.columns[0]
     noted = frame.filter(pl.col("note") != "").unique([kind, "note"], maintain_order=True)
     notes = [f"{kinds[row[kind]]}: {row['note']}." for row in noted.iter_rows(named=True)]
-    note = " ".join(["1 is full agreement, 0 what chance gives, but for agreement itself, which is a share.", *notes])
+    note = " ".join(["1 is full agreement and 0 is what chance gives; agreement itself is a share.", *notes])
 
     def coefficient(row: Row) -> Cell:
         between = wording.interval(row["low"], row["high"], COEFFICIENT) if row["low"] is not None else ""

@@ -17,7 +17,7 @@ from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import label_text
 from kapwa.stats.families import is_clear
 
-SAME = "The same numbers stand in the table."
+SAME = "The table has the same numbers."
 
 
 def row_chart(

@@ -233,8 +233,8 @@ def relation_table(relations: Sequence[Relation]) -> Table | None:
             Column("Without sampling error (95% interval)", corrected),
             count_column("Cultures", "cultures"),
         ],
-        note="The intervals take cultures for independent draws; neighbours are not. Without sampling error is what r "
-        "would be if every culture were asked all questions of this kind (disattenuated).",
+        note="The intervals treat cultures as independent samples; neighbours are not. “Without sampling error” is "
+        "what r would be if every culture were asked all questions of this kind (disattenuated).",
     )
 
 
@@ -263,8 +263,8 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
         shown=kept.with_columns(runs=pl.col("n").max().over("metric_a", "metric_b")),
         by=["metric_a", "metric_b"],
         across=("coefficient", dict(zip(without, heads, strict=True))),
-        note="Under each coefficient its 95% interval; where there is none, no coefficient is shown. The intervals "
-        "take models for independent draws, which models of one family are not.",
+        note="Under each coefficient is its 95% interval; where there is none, no coefficient is shown. The intervals "
+        "treat models as independent samples, which models of one family are not.",
     )
 
 

@@ -23,7 +23,7 @@ from kapwa.stats.families import holds_zero, is_clear, is_equal
 SHARE_PHRASE = "came out right in {value} of {items} on “{title}”"
 PLAIN_PHRASE = "scored {value} on “{title}” over {items}"
 SMALL_SAMPLE = 30
-ALLOWED = ", all comparisons allowed for"
+ALLOWED = ", after correction for all comparisons"
 # What an answer may become besides right or wrong: in words of one, and of many.
 LOSSES = {
     "failed": ("failed and got no answer", "failed and got no answer"),
@@ -124,7 +124,7 @@ def against_words(reading: Reading, digits: int) -> str:
             clauses += f" by {label_text(top.paired_with)}" if top.paired_with else ""
         parts.append(clauses)
     if most is not None:
-        one = f", where what {top.words} score is of one answer each" if top is not None else ""
+        one = f", while {top.words} gave one answer each" if top is not None else ""
         at = wording.amount(most.value, info, digits)
         parts.append(f"A reply may hold several guesses: {most.words} would give {at}{one}")
     return ". ".join(parts)
@@ -143,7 +143,7 @@ def _apart_words(reading: Reading, mark: Mark) -> str:
     unit = " points" if wording.is_share(info) else ""
     # Say why a difference whose own interval excludes zero is still no finding.
     unclear = reading.verdicts[mark] == "unclear" and not low <= 0 <= high
-    allowed = " by itself; with all comparisons allowed for, zero is possible" if unclear else ""
+    allowed = " by itself; after correction for all comparisons, zero is possible" if unclear else ""
     ends = wording.change_interval(low, high, info)
     return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
@@ -156,7 +156,7 @@ def caution_sentences(readings: Sequence[Reading]) -> list[str]:
     if 0 < clusters < SMALL_SAMPLE:
         items = wording.count(n, *readings[0].noun)
         source = f" of {wording.count(clusters, *readings[0].unit)}" if clusters < n else ""
-        said.append(f"This rests on {items}{source}, so only large differences show.")
+        said.append(f"This is based on {items}{source}, so only large differences can be seen.")
     said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words([r.estimate]))]
     return said
 
@@ -222,7 +222,7 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
         size = wording.points(mde, info)
         seen = f"; a true difference of {size} would be found four times in five"
         if wording.beyond_range(mde, info):
-            seen = "; on so few, no true difference would be found four times in five"
+            seen = "; with so few, no true difference would be found four times in five"
     return f"{lead}: this cannot be told from noise ({told}{adjusted}){seen}.{equal}"
 
 
@@ -261,10 +261,12 @@ def pair_notes(frame: pl.DataFrame, unit: str, noun: str) -> str:
     """What stands below a table of comparisons: its families, what is weighed, how long a verdict would hold."""
     notes = [family_note(frame)]
     if "variants" in frame["kind"]:
-        notes.append(f"Each {unit} weighs alike in a difference; the scores shown above weigh each {noun} alike.")
+        notes.append(
+            f"In a difference each {unit} has the same weight; in the scores above each {noun} has the same weight."
+        )
     if "undone_by" in frame.columns and frame["undone_by"].count():
         notes.append(
-            "“Falls at”: the verdict falls if this share of answers judged wrong were right, on the lower side only."
+            "“Falls at”: the verdict falls if this share of the lower side’s answers judged wrong were in fact right."
         )
     return " ".join(notes)
 
@@ -287,7 +289,7 @@ def family_note(frame: pl.DataFrame) -> str:
     return f"p (Holm): over {'; '.join(label_text(name) for name in names[:3])}{more}."
 
 
-def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s") -> str:
+def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s score") -> str:
     """Say which metrics are divided by what people score, where these are not the scores themselves."""
     shown = set(metrics)
     names = dict.fromkeys(paired for (metric, _), paired in view.paired.items() if metric in shown)

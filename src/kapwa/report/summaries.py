@@ -82,21 +82,21 @@ def _spread_words(view: TaskView, run: int) -> str:
     compared, info = view.compared(view.metric), view.metrics[view.metric]
     spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)
     if spread is None or not wording.known(spread.p_value):
-        return ". Whether cultures differ by more than noise cannot be told."
-    p = wording.p_words(spread.p_value) + (f", {tests} models allowed for" if tests > 1 else "")
+        return ". It cannot be told whether cultures differ by more than noise."
+    p = wording.p_words(spread.p_value) + (f", corrected for {tests} models" if tests > 1 else "")
     worst, best = int(spread.means.argmin()), int(spread.means.argmax())
     ends = [
         f"{wording.amount(float(spread.means[k]), info, 0)} ({isolate(spread.cultures[k].label)}, "
         f"{wording.rank(spread.rank_low[k], spread.rank_high[k])} of {len(spread.means)})"
         for k in (worst, best)
     ]
-    by = "" if compared.top is None else f"Compared on the {compared.words} there, "
+    by = "" if compared.top is None else f"Compared on the {compared.words} in each culture, "
     told = f"{by}differences between cultures cannot be told from noise ({p})."
     if spread.p_value < ALPHA:
-        told = f"{by}cultures differ by more than noise ({p}), but which is best and which worst cannot be told."
+        told = f"{by}cultures differ by more than noise ({p}), but it cannot be told which is best and which is worst."
     if spread.apart(worst, best):
         between = f"from {ends[0]} to {ends[1]}. Cultures differ by more than noise ({p})."
-        return f". {by}it goes {between}" if by else f": {between}"
+        return f". {by}it ranges {between}" if by else f": {between}"
     return f". {told[0].upper()}{told[1:]}"
 
 
@@ -170,12 +170,12 @@ def _tally(rows: Sequence[Mapping[str, Any]], who: str, than: str) -> str:
     higher = [row for row in known if is_clear(row) and row["difference"] > 0]
     lower = [row for row in known if is_clear(row) and row["difference"] < 0]
     if not known:
-        return f"Culture by culture {who} and what it is held against share nothing that could be compared."
+        return f"Culture by culture, {who} and what it is compared with share too little to be compared."
     if not higher and not lower:
         one = "the one difference" if len(known) == 1 else f"none of the {len(known)} differences"
-        return f"Culture by culture {one} {'cannot' if len(known) == 1 else 'can'} be told from noise."
+        return f"Culture by culture, {one} {'cannot' if len(known) == 1 else 'can'} be told from noise."
     rest = len(known) - len(higher) - len(lower)
-    told = f"Culture by culture {who} scored higher {than} in {_of(len(higher), len(known))}{_named(higher)}"
+    told = f"Culture by culture, {who} scored higher {than} in {_of(len(higher), len(known))}{_named(higher)}"
     told += f" and lower in {len(lower)}{_named(lower)}"
     if not rest:
         return f"{told}."
@@ -220,4 +220,8 @@ def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str
     return f" On average the difference{unit} is {', '.join(parts)}." if len(parts) > 1 else ""
 
 
-_LEVEL_WORDS = {"high": "languages with much text", "mid": "languages with some", "low": "languages with little"}
+_LEVEL_WORDS = {
+    "high": "languages with much text",
+    "mid": "languages with some text",
+    "low": "languages with little text",
+}

@@ -35,7 +35,7 @@ OUTCOMES = {
     "failed": "Failed",
 }
 # Metrics that count answers which are among the other outcomes too.
-READ = "Right of right and wrong"
+READ = "Right among right and wrong"
 _OTHER_LANGUAGE = "answered_other_language"
 FLAGS = {"too_many": "Too many answers", _OTHER_LANGUAGE: "Other language"}
 _TEXT = dict.fromkeys(("task", "culture", "language", "variant", "group", "stratum", "metric", "model"), pl.String)
@@ -52,7 +52,7 @@ TIDY: dict[str, Any] = {
     **dict.fromkeys(("ceiling_low", "ceiling_high", *_OF_CEILING), pl.Float64),
     **dict.fromkeys(("of_ceiling_metric", "compared"), pl.String),
 }
-RANKS = "The ranks of a model's column hold all together with 95% confidence."
+RANKS = "All ranks in a model's column hold together with 95% confidence."
 _GREY = f"Grey: fewer than {FEW_ITEMS} items."
 
 
@@ -88,7 +88,7 @@ def score_cell(row: Row | None, info: Mapping[str, Any], *, strong: bool = False
     small = wording.interval(row["low"], row["high"], info)
     share = [row.get(name) for name in _OF_CEILING]
     if all(map(wording.known, share)):
-        small += f"; {wording.ratio(*share)} of people’s"
+        small += f"; {wording.ratio(*share)} of people’s score"
         small += f" by {label_text(row['of_ceiling_metric'])}" if row["of_ceiling_metric"] != row["metric"] else ""
     if row.get("rank_low") is not None:
         small += f"; {wording.rank(row['rank_low'], row['rank_high'])}"
@@ -186,7 +186,7 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
     ranked = shown["rank_low"].count() > 0
-    notes += [f"Order and ranks go by the {view.compared(metric).words}. {RANKS}"] if ranked else []
+    notes += [f"Order and ranks are by the {view.compared(metric).words}. {RANKS}"] if ranked else []
     return Table(
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
@@ -380,7 +380,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
 
     return Table(
         key=f"{view.slug}-confusion-{confusion.run}-{label}",
-        caption=f"Whose answers are given most often where they are wrong: {isolate(label)}, "
+        caption=f"Whose answers the model gives most often when it is wrong: {isolate(label)}, "
         f"{variant_name(confusion.variant)}",
         frame=confusion.table.drop("value"),
         columns=[Column("Asked about", lost), Column("", other, spread=True)],
@@ -419,7 +419,9 @@ def counts_table(view: TaskView) -> Table:
     columns = [Column("Model", model), *(Column(head, partial(number, name)) for name, head in heads.items())]
     columns += [Column(READ, among)] if unread else []
     note = "Each culture's counts are in the CSV." if view.many else ""
-    note += " The columns on the right count answers that are among the others too." if flags and view.many else ""
+    note += (
+        " The answers in the columns on the right are also counted in the other columns." if flags and view.many else ""
+    )
     together = ", all cultures together" if view.many else ""
     kept = frame.drop("label", *FLAGS) if view.many else frame.drop("label", "too_many")
     return Table(

@@ -66,7 +66,7 @@ def render_run(run: Run) -> Group:
         share = wording.NOTHING if top is None else wording.amount(top.relative, _SHARE, 0)
         rows.append([*cells, share, f"{row['n']:,}"])
     same = "; ".join(f"{name}: {names[name]}" for name in sizes if rows and name not in parts)
-    columns = [*parts, "Score", "95% interval", "Best trick", "Ceiling", "Of it", "n"]
+    columns = [*parts, "Score", "95% interval", "Best trick", "Ceiling", "Of ceiling", "n"]
     if all(row[-2] == wording.NOTHING for row in rows):
         columns, rows = [*columns[:-2], "n"], [[*row[:-2], row[-1]] for row in rows]
     table = new_table(columns, rows, names=parts)
@@ -77,7 +77,7 @@ def render_run(run: Run) -> Group:
         by = "" if compared.top is None else f" by the {compared.words}"
         under.append(f"The highest and the lowest{by}; {hidden} more between them in the report.")
     # What is divided need not be the score in the row: people are judged by keys without one person, say.
-    under += filter(None, [sentences.of_people_note(view, metrics, "Of it")] if "Of it" in columns else [])
+    under += filter(None, [sentences.of_people_note(view, metrics, "Of ceiling")] if "Of ceiling" in columns else [])
     if len(variants) < len(view.variants):
         under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
     if others > 0:
@@ -222,7 +222,7 @@ def render_check(report: CheckReport, *, every: bool = False) -> RenderableType:
             table.add_row(*map(Text, cells), Text(message))
         parts += [Text(f"\n{title}", style=style), table]
     if not every and len(report.findings) > len(kinds_of(report.findings, least=_ROWS + 1)):
-        parts.append(Text("\nFindings of one kind stand in one line, with … for what differs; --all lists each."))
+        parts.append(Text("\nFindings of one kind share one line, with … for what differs; --all lists each."))
     if not report.findings:
-        parts.append(Text("\nNothing odd was found."))
+        parts.append(Text("\nNo problems were found."))
     return Group(*parts)

@@ -38,7 +38,7 @@ class RunAnswers:
             if self._index.identity == identity:
                 return
         raise RunError(
-            f"{run.path} holds answers to other requests than its tables tell.",
+            f"{run.path} holds answers to other requests than its tables list.",
             hint="Its items or options were changed, it was asked by another version of Kapwa, or the model's name "
             "held a folder of another user's home, which a run folder does not keep.",
         )

@@ -52,7 +52,7 @@ def open_cache(folder: Path, *, create: bool = True) -> tuple[AnswerStore, bool]
     file = folder / FILE
     if not file.exists():
         if not create:
-            what = f"{folder} is no cache of answers." if folder.exists() else f"There is no folder {folder}."
+            what = f"{folder} is not a cache of answers." if folder.exists() else f"There is no folder {folder}."
             raise RunError(what, hint=_MADE)
         check_cache(folder)
     read_only = file.exists() and not may_write(folder, file)
@@ -78,7 +78,7 @@ def check_cache(folder: Path) -> None:
         raise RunError(f"{folder} cannot be written: {why}.", hint="Name another folder with --cache.")
     strangers = sorted(f.name for f in folder.iterdir() if not f.name.startswith(".")) if folder.is_dir() else []
     if strangers:
-        raise RunError(f"{folder} is no cache of answers. It holds {', '.join(strangers[:3])}.", hint=_CHOOSE)
+        raise RunError(f"{folder} is not a cache of answers. It holds {', '.join(strangers[:3])}.", hint=_CHOOSE)
 
 
 class AnswerCache:
@@ -187,8 +187,8 @@ def not_cached(model: Model) -> str | None:
         return f"the answers of {model.id} are recorded already."
     if not model.revision:
         return (
-            f"{model.id} names no revision, so its answers cannot be told from those of another version of it. "
-            "Say which one is served with --revision (a version, a date, a commit)."
+            f"{model.id} names no revision, so its answers cannot be told from those of another version. "
+            "Name the version that is served with --revision (a version, a date, a commit)."
         )
     return None
 

@@ -81,7 +81,7 @@ def salvage(folder: Path) -> Salvaged:
     kept = next(name for name in names if not name.exists())
     nothing = RunError(
         f"There is nothing to save in {path}: no answer in it can be read.",
-        hint="Move the run's folder away to ask everything anew.",
+        hint="Move the run's folder away to ask everything again.",
     )
     try:
         with run_lock(folder), ExitStack() as undo:

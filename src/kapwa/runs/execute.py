@@ -34,7 +34,7 @@ GROUP = 1000
 INTERVAL = 0.2
 _ENVIRONMENT = (
     "The earlier answers of this run were computed in another environment: %s. The run goes on, but cannot be repeated "
-    "byte for byte. To avoid that, answer everything anew in another folder (--out)."
+    "byte for byte. To avoid that, answer everything again in another folder (--out)."
 )
 _BACKEND_BUG = "This is a fault of the model backend; report it to its authors."
 

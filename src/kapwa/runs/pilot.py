@@ -43,7 +43,7 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
     if not learned["se"] or not learned["differing"]:
         what = "no answers differ" if len(runs) > 1 else "all answers are alike"
         hint = "Take a larger pilot, or --agreement without one."
-        raise UsageError(f"In the pilot {what}, so it does not tell how much answers will: {folders}.", hint=hint)
+        raise UsageError(f"In the pilot {what}, so it does not show how much they can: {folders}.", hint=hint)
     learned |= {"binary": binary, "cultures": cultures}
     about = " and ".join(run.path.name for run in runs)
     where = f" over {cultures} cultures" if cultures > 1 else ""

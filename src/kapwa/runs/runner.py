@@ -100,7 +100,7 @@ def check_places(out: Path, cache: Path | None = None) -> None:
     """Raise RunError where runs cannot be written to ``out``, or ``cache`` can be no cache; nothing is made."""
     # A run that is there already may go on in a folder in which no new one can be made.
     if not any(out.glob("*/run.json")) and (why := in_the_way(out)):
-        hint = "Name another folder with --out, or mend its permissions."
+        hint = "Name another folder with --out, or correct its permissions."
         raise RunError(f"{out} cannot be written: {why}.", hint=hint)
     if cache is not None:
         check_cache(cache)

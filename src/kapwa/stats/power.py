@@ -190,7 +190,7 @@ class Assumed:
         for name, share in shares.items():
             if share is not None and not 0 < share < 1:
                 shown = share if name != "agreement" else 1 - share
-                raise UsageError(f"The {name} {shown:g} is no share between 0 and 1.", hint="Write 80 % as 0.8.")
+                raise UsageError(f"The {name} {shown:g} is not a share between 0 and 1.", hint="Write 80 % as 0.8.")
         if self.power <= self.alpha:
             raise UsageError(
                 f"A power of {self.power:g} is no more than the {self.alpha:g} that chance alone gives.",
@@ -250,12 +250,12 @@ class Assumed:
     def items_for(self, difference: float) -> int:
         """Fewest items that show a true ``difference`` with the wanted power. Raises UsageError where it cannot be."""
         if not difference > 0:
-            raise UsageError(f"A difference of {difference:g} cannot be found.", hint="Name one above 0, as 0.05.")
+            raise UsageError(f"A difference of {difference:g} cannot be found.", hint="Name one above 0, such as 0.05.")
         if difference > (largest := self._largest):
             why = f"two models that agree on {1 - largest:.0%} of the items differ by {largest:.0%} at most"
             if self.differing is None:
-                why = f"beside {self.accuracy:.0%} right, {largest:.0%} is the largest difference that can be"
-            raise UsageError(f"A difference of {difference:g} cannot be: {why}.", hint="Shares: 5 points are 0.05.")
+                why = f"beside {self.accuracy:.0%} right, {largest:.0%} is the largest possible difference"
+            raise UsageError(f"A difference of {difference:g} is impossible: {why}.", hint="Shares: 5 points are 0.05.")
         high = 1
         while self.power_of(high, difference) < self.power:
             high *= 2
@@ -328,7 +328,7 @@ def make_plan(assumed: Assumed, *, items: int | None, difference: float | None, 
     """Find the ``items`` for a difference, or the difference for ``items``. Raises UsageError unless one is given."""
     if (items is None) == (difference is None):
         raise UsageError(
-            "Say what is to be found, or with how many items, and not both.",
+            "Give either a difference or a number of items, not both.",
             hint="--difference 0.05 asks how many items it takes; --items 300 asks what difference they find.",
         )
     if items is not None and not 1 <= items <= _MOST_ITEMS:

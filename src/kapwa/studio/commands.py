@@ -46,7 +46,7 @@ def prepare() -> None:
         executor = MigrationExecutor(connection)
     except DatabaseError as error:
         message = f"The studio's database cannot be opened: {str(error).strip().splitlines()[0]}."
-        raise UsageError(message, hint="Look at --home and --database, and whether the server runs.") from None
+        raise UsageError(message, hint="Check --home and --database, and that the server runs.") from None
     unknown = executor.loader.applied_migrations.keys() - executor.loader.disk_migrations.keys()
     newer = sorted(name for app, name in unknown if app == "studio")
     if newer:
@@ -81,7 +81,7 @@ def new_project(
     tags = [checked_tag(tag) for tag in (language, *languages)]
     with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
-            raise UsageError(f"There is a project {slug!r} already.", hint="Choose another name.")
+            raise UsageError(f"A project {slug!r} already exists.", hint="Choose another name.")
         project = Project.objects.create(
             slug=slug,
             form=form,
@@ -115,7 +115,7 @@ def find_project(slug: str) -> Project:
 def invite_people(project: Project, roles: Iterable[str], count: int, url: str) -> list[Invited]:
     """Make ``count`` invitations, each for one person; raise UsageError for a ``url`` that is no web address."""
     if url and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
-        raise UsageError(f"{url!r} is no address of a studio.", hint="Such as --url https://studio.example.org")
+        raise UsageError(f"{url!r} is not the address of a studio.", hint="Such as --url https://studio.example.org")
     with single_writer(), transaction.atomic():
         codes = [invite(project, list(roles)) for _ in range(count)]
     return [Invited(code, f"{url.rstrip('/')}/join/{code}/") for code in codes]
@@ -126,7 +126,7 @@ def check(names: Sequence[str]) -> tuple[int, int, list[str]]:
 
     Raises UsageError for a database that holds no project, or that is damaged.
     """
-    back = "Bring projects back from their archives, or the file from a copy of it."
+    back = "Restore the projects from their archives, or the file from a copy of it."
     try:
         projects = [find_project(name) for name in names] or list(Project.objects.order_by("slug"))
         if not projects:
@@ -169,7 +169,7 @@ def clear_traces() -> str:
                     withdrawals.redo(project, withdrawals.known())
             erasure.clear_traces()
     except (DatabaseError, OSError) as error:
-        hint = "Make room on the disk, end what else reads the database, and say: kapwa studio check"
+        hint = "Free some space on the disk, stop what else reads the database, and run: kapwa studio check"
         return f"Traces of what was removed are still in its files: {error}. {hint}"
     return ""
 
@@ -221,7 +221,7 @@ def serve(
         server = waitress.create_server(get_wsgi_application(), **options)
     except ValueError:
         hint = "--host 127.0.0.1 is this machine alone, --host 0.0.0.0 every network."
-        raise UsageError(f"{host} is no address to listen on.", hint=hint) from None
+        raise UsageError(f"{host} is not an address to listen on.", hint=hint) from None
     except OSError as error:
         raise UsageError(f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Try --port 8001.") from None
     with single_writer():

@@ -140,7 +140,7 @@ def secret_of(home: Path) -> str:
     except (OSError, UnicodeDecodeError):
         secret = ""
     if not re.fullmatch(r"[!-~]{32,}", secret):
-        hint = "Put it back from a copy of the folder. Without it nobody gets back in by their code."
+        hint = "Restore it from a copy of the folder. Without it nobody can sign in with their code."
         raise UsageError(f"{path} is damaged: it holds no secret.", hint=hint)
     return secret
 
@@ -179,11 +179,11 @@ def _postgresql(url: str) -> dict[str, Any]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        message = "The database's address cannot be read: its port is no number, or a bracket is alone."
+        message = "The database's address cannot be read: its port is not a number, or a bracket is missing."
         raise UsageError(message, hint="Give postgresql://user@host:5432/name.") from None
     if parts.scheme not in ("postgresql", "postgres"):
         hint = "Give postgresql://user@host/name, or nothing for a file of its own."
-        raise UsageError("That is no kind of database that the studio knows.", hint=hint)
+        raise UsageError("The studio does not know this kind of database.", hint=hint)
     if find_spec("psycopg") is None:
         raise MissingDependencyError("psycopg", extra="studio", purpose="A PostgreSQL database")
     return {

@@ -40,7 +40,7 @@ class WordingRow(Row):
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the wording impossible to ask."""
         if not _ID.fullmatch(self.id):
-            yield CellProblem("id", f"{self.id!r} is no plain name.", "Use letters, digits, '-', '_' and '.'.")
+            yield CellProblem("id", f"{self.id!r} is not a plain name.", "Use letters, digits, '-', '_' and '.'.")
         if SLOT not in self.text:
             yield CellProblem("text", f"has no place for the question: {SLOT}.", f"For example: Please answer. {SLOT}")
 

@@ -139,7 +139,7 @@ class Corpus:
             raise UsageError(f"{self.label} has no concept {'/'.join(key)!r}.", hint=nearest("/".join(key), known))
         path, first = concept.stored
         if not path.is_file():
-            raise RunError(f"{path} was taken away while it was in use.", hint="Run again.")
+            raise RunError(f"{path} was removed while it was in use.", hint="Run again.")
         table = pl.scan_parquet(path).slice(first, concept.texts).collect()
         groups, samples = (one.to_numpy().astype(np.int64) for one in (table["identity"].rle_id(), table["sample"]))
         return ConceptTexts(
@@ -165,8 +165,8 @@ class Corpus:
         for name in self.identities:
             kinds.setdefault(" ".join(unicodedata.normalize("NFC", name.casefold()).split()), []).append(name)
         notes += [
-            f"{' and '.join(map(repr, same))} are taken for {len(same)} identities. If they are one, spell it one "
-            "way in the answers and analyze again."
+            f"{' and '.join(map(repr, same))} are read as {len(same)} identities. If they are the same one, spell it "
+            "in one way in the answers and analyze again."
             for same in kinds.values()
             if len(same) > 1
         ]
@@ -199,7 +199,7 @@ def open_corpora(
         sources = [sources]
     index = Index(text_sources([Path(source) for source in sources], Options(attribute, task, label)), task)
     if not index.concepts:
-        raise UsageError(f"No answer is of the task {task!r}.", hint=nearest(task or "", index.tasks))
+        raise UsageError(f"There is no answer of the task {task!r}.", hint=nearest(task or "", index.tasks))
     labels = _labels(list(index.concepts), label)
     corpora = [Corpus(name, index, labels[name]) for name in index.concepts]
     for corpus in corpora:
@@ -264,7 +264,7 @@ class Index:
                 path.unlink()
         except OSError as error:
             message = f"Texts cannot be laid out in {tempfile.gettempdir()}: {error.strerror or error}."
-            hint = "They need as much free space as they have; name another folder in the variable TMPDIR."
+            hint = "They need as much free space as their files take; name another folder in the variable TMPDIR."
             raise RunError(message, hint=hint) from error
 
     def _gather(self, task: str | None) -> None:

@@ -54,7 +54,7 @@ def _answers(path: Path, options: Options) -> Iterator[list[tuple[Any, ...]]]:
         first = max(places.values()) + 1
         if len(cells) <= first:
             message = f"has {len(cells)} columns; the released layout has {first} before the first answer."
-            hint = "Was the line cut off, or do line breaks of an answer stand in the file?"
+            hint = "Was the line cut off, or does an answer contain line breaks?"
             raise DataError(message, path=path, row=number, hint=hint)
         words = {name: cells[at].strip() for name, at in places.items()}
         for column in ("topic", "concept", "identity"):

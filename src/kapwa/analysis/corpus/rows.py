@@ -219,7 +219,7 @@ def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
                 yield _checked(batch.cast(pl.String).with_columns(numbers), path, columns, options)
                 row += batch.height
     except (pl.exceptions.PolarsError, OSError) as error:
-        hint = "The file is cut off, damaged, or of another format; write it anew."
+        hint = "The file is cut off, damaged, or of another format; write it again."
         raise DataError(f"cannot be read as Parquet ({type(error).__name__}).", path=path, hint=hint) from None
 
 
@@ -348,7 +348,7 @@ def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iter
         yield (
             (cell.str.len_chars() > 1000) | cell.str.contains("\n", literal=True),
             name,
-            lambda value: f"is {len(value)} characters long or has line breaks: no name.",
+            lambda value: f"is {len(value)} characters long or has line breaks: this is not a name.",
             "Look for a missing quote, or a separator in a cell.",
         )
     for language in frame["language"].drop_nulls().unique() if "language" in columns.others else ():
@@ -360,7 +360,7 @@ def _checks(frame: pl.DataFrame, columns: Columns, words: Sequence[str]) -> Iter
     yield (
         ~_failed(columns) & (pl.col("text").str.len_chars() > MAX_CELL),
         "text",
-        lambda value: f"holds {len(value)} characters; at most {MAX_CELL} can be one text.",
+        lambda value: f"holds {len(value)} characters; a text can have at most {MAX_CELL}.",
         "Shorten it, or look for a missing quote before it.",
     )
     for name in _NUMBERS:

@@ -55,7 +55,7 @@ def write_datasheet(
     """
     target = Path(out)
     if target.exists() and not overwrite:
-        hint = "Name another file, or say --overwrite."
+        hint = "Name another file, or add --overwrite."
         raise UsageError(f"{target} exists, and people may have written answers in it.", hint=hint)
     write_text(target, datasheet(path, attribute=attribute))
     return target
@@ -75,8 +75,8 @@ def render(facts: Facts) -> str:
     lines = [f"# Datasheet: {flat(facts.name)}", "", flat(facts.kind), ""]
     lines += [*(f"- {line}" for line in facts.about), ""]
     lines += [
-        f"The questions follow {_SOURCE}. What stands under one was read from files or counted, and says where. "
-        f"What files cannot tell is marked **{TO_ANSWER}**: write the answer there, or that there is none.",
+        f"The questions follow {_SOURCE}. Kapwa read or counted the answers, and each names its source. What files do "
+        f"not hold is marked **{TO_ANSWER}**: write the answer there, or write that there is none.",
         "",
     ]
     for section, questions in groupby(QUESTIONS, key=lambda question: question.section):

@@ -114,4 +114,4 @@ def tell_card(facts: Facts, card: Mapping[str, Any], *, of_prompts: bool) -> Non
         reviewed = "was" if card["reviewed_by_native_speakers"] else "was not"
         facts.tell("preprocessing.done", f"It {reviewed} reviewed by native speakers.", source)
     if card.get("illustrative"):
-        facts.tell("uses.unfit", "Illustrative: it shows a form, and no figure on it measures anything.", source)
+        facts.tell("uses.unfit", "Illustrative: it only shows the form; its numbers measure nothing.", source)

@@ -105,7 +105,7 @@ def _tell_making(facts: Facts, manifest: Mapping[str, Any]) -> None:
     known = {**model.get("description", {}), **model["fingerprint"]}
     name = public_name(manifest)
     facts.tell("collection.acquired", f"Answered by the model {name}, revision {model['revision']}", source)
-    facts.tell("collection.mechanism", "The model, as it told of itself:", source)
+    facts.tell("collection.mechanism", "What the model reported about itself:", source)
     facts.table("collection.mechanism", ["model", ""], [(key, known[key]) for key in _OF_MODEL if key in known])
     facts.tell("collection.mechanism", "The settings of the task:", source)
     facts.table("collection.mechanism", ["option", ""], sorted(manifest["options"].items()))
@@ -235,7 +235,7 @@ def _repeated(task: Task, items: list[Item]) -> str:
         words = "\0".join(f"{message.role}\0{message.content}" for message in request.messages)
         if first.setdefault(hashlib.blake2b(words.encode(), digest_size=16).digest(), whose) != whose:
             repeated.add(whose)
-    return f"items asked in the very words of another: {len(repeated):,}"
+    return f"items with the same words as another: {len(repeated):,}"
 
 
 def _tell_findings(facts: Facts, report: CheckReport, path: Path) -> None:

@@ -87,7 +87,7 @@ def read_identities(path: str | Path) -> list[str]:
     place = heads[0] if heads else -1
     names = [cells[min(place, len(cells) - 1)] for cells in (lines[1:] if heads else lines)]
     if not any(names):
-        raise DataError("names no identities.", path=path, hint="Write one a line.")
+        raise DataError("names no identities.", path=path, hint="Write one per line.")
     return list(dict.fromkeys(filter(None, names)))
 
 
@@ -99,7 +99,7 @@ def _counts(table: ValuesTable, questions: Sequence[Question]) -> dict[str, int 
         "rows": len(table.rows),
         "named by": ", ".join(table.columns.labels),
         "countries": len(set(placed)),
-        "rows that are no country": len(table.rows) - len(placed),
+        "rows that are not a country": len(table.rows) - len(placed),
         "questions": len(questions),
         "left out as codes": int((~used).sum()),
         "missing cells": f"{int(gaps.sum())} of {gaps.size} ({100 * gaps.sum() / max(gaps.size, 1):.1f} %)",
@@ -123,10 +123,10 @@ def _question_findings(table: ValuesTable, questions: Sequence[Question]) -> Ite
         if question.nominal:
             yield Finding("warning", path, f"left out of distances: {question.nominal}", column=question.name)
         elif question.low == question.high:
-            text = f"is {question.low:g} in every row: it tells no countries apart"
+            text = f"is {question.low:g} in every row, so it cannot tell countries apart"
             yield Finding("warning", path, text, column=question.name)
         elif -5 <= question.low < 0 and np.isin(column[column < 0], range(-5, 0)).all() and question.mean > 0:
-            text = "holds -1 to -5, the codes of many surveys for no answer"
+            text = "holds -1 to -5, which many surveys use as codes for no answer"
             yield Finding("warning", path, text, column=question.name)
 
 

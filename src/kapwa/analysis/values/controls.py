@@ -80,7 +80,7 @@ def _places(iso3s: Sequence[str]) -> list[Place | None]:
     places = [place_of(code) if code else None for code in iso3s]
     for code, place in zip(iso3s, places, strict=True):
         if code and place is None:
-            raise UsageError(f"{code!r} is no country's code.", hint="Codes are ISO 3166-1 alpha-3, such as PHL.")
+            raise UsageError(f"{code!r} is not a country code.", hint="Codes are ISO 3166-1 alpha-3, such as PHL.")
     return places
 
 

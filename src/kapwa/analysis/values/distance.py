@@ -189,7 +189,7 @@ def match_identities(
     for place, same in names.items():
         if len(same) > 1:
             words = " and ".join(map(repr, same))
-            result.notes.append(f"{words} both mean {place.country}: no distance lies between them")
+            result.notes.append(f"{words} both mean {place.country}: there is no distance between them")
     return result
 
 
@@ -210,7 +210,7 @@ def _checked(choose: Mapping[str, str], known: set[str], table: ValuesTable) -> 
             raise UsageError(f"{name!r} is neither an identity nor a row of {table.path}.")
         place = resolve(code) if code else None
         if code and not isinstance(place, Place):
-            raise UsageError(f"{code!r}, chosen for {name!r}, is no country.", hint="Give an ISO code, such as COD.")
+            raise UsageError(f"{code!r}, chosen for {name!r}, is not a country.", hint="Give an ISO code, such as COD.")
         chosen[name] = place if isinstance(place, Place) else None
     return chosen
 
@@ -256,7 +256,7 @@ def _standardised(
 
 
 def _reference(table: ValuesTable, matched: Sequence[Match]) -> Floats:
-    """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it stands twice."""
+    """Raw Euclidean distances, as released: rows by their demonym to the letter, the last where it appears twice."""
     by_demonym = {row.demonym: i for i, row in enumerate(table.rows)} if table.columns.demonym else None
     rows = [match.rows[-1] if by_demonym is None else by_demonym.get(match.identity) for match in matched]
     nothing = np.full(len(table.questions), np.nan)
@@ -339,5 +339,7 @@ def nothing_left(table: ValuesTable, left_out: Mapping[str, str]) -> DataError:
     """Return the error of a table of which every question is left out, each with why."""
     shown = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:_SHOWN])
     more = f"; and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
-    hint = "It needs a column of numbers that differ. What is left out as a code, --keep COLUMN keeps."
-    return DataError(f"has no question that tells countries apart ({shown}{more}).", path=table.path, hint=hint)
+    hint = "It needs a column of numbers that differ. To keep a column that was left out as a code, add --keep COLUMN."
+    return DataError(
+        f"has no question with which countries can be told apart ({shown}{more}).", path=table.path, hint=hint
+    )

@@ -68,7 +68,7 @@ def change_sentence(view: AnalysisView, corpus: Corpus) -> str:
         return f"Texts change with the {one} more than sampling explains: {sizes}, {gap}."
     if test["high"] < 0 and _p(test) < SIGNIFICANT:
         return f"Texts for one {one} differ more than texts for different {many} do: {sizes}, {gap}."
-    return f"That texts change with the {one} cannot be told from sampling: {sizes}, {gap}."
+    return f"A change of texts with the {one} cannot be told from sampling: {sizes}, {gap}."
 
 
 def _why_untested(view: AnalysisView, corpus: Corpus, test: Row | None) -> str:
@@ -109,7 +109,7 @@ def _changes_summed(view: AnalysisView) -> Iterator[str]:
     (least, low), (most, high) = ordered[0], ordered[-1]
     yield (
         f"In {len(clear)} of {wording.count(len(tested), 'corpus', 'corpora')} texts change with the {one} more than "
-        f"sampling explains. Lexical variance across {many}, less that within one, runs from "
+        f"sampling explains. Lexical variance across {many}, minus variance within one, ranges from "
         f"{_ends(low, where=least.full)} to {_ends(high, first=False, where=most.full)}."
     )
 
@@ -172,8 +172,8 @@ def tau_sentence(view: AnalysisView, corpus: Corpus, values: str) -> str:
     apart = span(first["countries_low"], first["countries_high"])
     others = f"; over countries the interval is {apart}" if apart else ""
     return (
-        f"By {view.values_words(values)}, of two countries the one nearer in values gets the more similar texts about "
-        f"{share} times in 100, where chance gives 50: {verdict}. τ is {told}{others}{shuffled} "
+        f"By {view.values_words(values)}, of two countries, the one nearer in values gets the more similar texts about "
+        f"{share} times in 100 (chance gives 50): {verdict}. τ is {told}{others}{shuffled} "
         f"({wording.count(int(first['n']), 'country', 'countries')})."
     )
 
@@ -195,8 +195,8 @@ def _verdict(rows: Sequence[Row]) -> str:
     told = f"that is {'more' if sides == {1} else 'less'} than chance"
     unsure = [what for what, low, high in _OVER if not all(_without_zero(row[low], row[high]) for row in rows)]
     asked = " and ".join(unsure)
-    few = f" for the {asked} asked, but these are too few or too unlike to speak for others" if asked else ""
-    return f"{told}{few} (held against {against})"
+    few = f" for the {asked} asked, but these are too few or too different to speak for others" if asked else ""
+    return f"{told}{few} (compared with {against})"
 
 
 _MAPS = "unrelated maps that are as smooth, and as much alike within M49 regions, as that of the values"
@@ -237,7 +237,7 @@ def _taus_summed(view: AnalysisView) -> Iterator[str]:
             yield (
                 f"By {view.values_words(values)} and {measure_words(measure)}: in {above} of "
                 f"{wording.count(len(known), 'corpus', 'corpora')} countries nearer in values get more similar texts "
-                f"than shuffled names and {others} give. τ runs from {_ends(low, where=least.full)} to "
+                f"than shuffled names and {others} give. τ ranges from {_ends(low, where=least.full)} to "
                 f"{_ends(high, first=False, where=most.full)}."
             )
 

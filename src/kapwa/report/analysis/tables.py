@@ -143,7 +143,7 @@ def quartiles_table(view: AnalysisView) -> Table | None:
         ],
         by=["corpus", "task"],
         across=("side", {"across": "Across", "within": "Within"}),
-        note="Small: first to third quartile, of concepts. They are no interval.",
+        note="Small: first to third quartile, of concepts. They are not a confidence interval.",
     )
 
 
@@ -303,10 +303,10 @@ def corpora_table(view: AnalysisView) -> Table:
             _corpus_column(view),
             *(_size_column(name) for name in ("concepts", "identities", "texts", "tokens", "empty")),
             Column("Samples", lambda row: Cell(wording.decimal(row["samples"], 1), number=True)),
-            Column("Tokens a text", lambda row: Cell(wording.decimal(row["mean_tokens"], 1), number=True)),
+            Column("Tokens per text", lambda row: Cell(wording.decimal(row["mean_tokens"], 1), number=True)),
         ],
         shown=pl.DataFrame([corpus.row for corpus in view.corpora], schema=frame.schema),
-        note="Samples: texts an identity and concept have, on average. Empty texts take part.",
+        note="Samples: texts per identity and concept, on average. Empty texts are included.",
     )
 
 

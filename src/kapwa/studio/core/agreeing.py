@@ -36,12 +36,12 @@ class AgreedText(Authored):
     def judge(self, event: Event, seen: str, *, live: bool, agrees: bool = True) -> None:
         """Take what somebody thinks of the text that came by the event ``seen``; their last word counts."""
         if not seen or self.text_event != seen:
-            raise RefusedError(_("The text changed meanwhile."), hint=_("Open it again and read it once more."))
+            raise RefusedError(_("The text has changed."), hint=_("Open it again and read the new version."))
         # Who wrote a text before somebody changed a letter of it may say no to the change.
         if event.actor == self.author or (live and agrees and event.actor in self.authors):
-            raise RefusedError(_("These are your own words."), hint=_("Others say what they think of them."))
+            raise RefusedError(_("You wrote this text."), hint=_("Only other people can agree to it or refuse it."))
         if self.state == OUTDATED:
-            raise RefusedError(_("The question has changed since."), hint=_("Propose how the text of now is said."))
+            raise RefusedError(_("The question has changed since then."), hint=_("Propose a wording of the new text."))
         for name, theirs in (("agreed", agrees), ("refused", not agrees)):
             others = [author for author in getattr(self, name) if author != event.actor]
             setattr(self, name, [*others, event.actor] if theirs else others)

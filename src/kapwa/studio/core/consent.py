@@ -14,7 +14,7 @@ from kapwa.studio.core.text import tidy
 SCOPES = {
     "publish": _(
         "What I write may be published as part of the benchmark, under the project's licence. "
-        "Without this, releases leave out every situation that has words of mine."
+        "If I do not allow this, releases leave out every situation that contains my words."
     ),
     "quote": _("My words may be quoted in papers and talks about the benchmark."),
     "contact": _("The project may contact me about it later."),

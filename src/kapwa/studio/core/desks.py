@@ -78,7 +78,7 @@ class Task:
     @property
     def asked(self) -> tuple[Field, ...]:
         """All that is said of the task: how it was finished, as a choice, and its fields."""
-        return (Field(BUTTON, _("How you finish"), "choice", self.buttons, required=True), *self.fields)
+        return (Field(BUTTON, _("How you finish the task"), "choice", self.buttons, required=True), *self.fields)
 
 
 class Work(NamedTuple):
@@ -143,7 +143,7 @@ def desk_of(member: Membership, name: str) -> Desk:
     for desk in offered(member):
         if desk.name == name:
             return desk
-    raise UsageError(_("This work is not offered to you here."), hint=_("Go back to the start page."))
+    raise UsageError(_("This work is not open to you."), hint=_("Go back to the start page."))
 
 
 def task_of(member: Membership, desk: str, subject: str, seen: str) -> Task:
@@ -188,7 +188,7 @@ def _checked(field: Field, typed: str) -> str:
     try:
         text = tidy(typed, field.longest)
         if field.required and not text:
-            raise UsageError(_("nothing is filled in."), hint=_("Fill it in, or finish another way."))
+            raise UsageError(_("this field is empty."), hint=_("Fill it in, or choose another way to finish."))
         if not choices or not text:
             return text
         number = text.removesuffix(".0")  # spreadsheets make numbers of what is typed

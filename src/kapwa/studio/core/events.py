@@ -29,7 +29,7 @@ def no_table_change(event: Event, *, live: bool) -> None:
 def topic_added(event: Event, *, live: bool) -> None:
     """Body: ``name``, ``source``, ``origin`` (seed, session), ``target``."""
     if Topic.objects.filter(project_id=event.project_id, name=event.body["name"], retired=False).exists():
-        raise RefusedError(_("There is “%(text)s” already.") % {"text": event.body["name"]})
+        raise RefusedError(_("“%(text)s” already exists.") % {"text": event.body["name"]})
     Topic.objects.create(**common(event), **event.body, author=event.actor)
 
 
@@ -52,9 +52,9 @@ def message_approved(event: Event, *, live: bool) -> None:
         _put(event, approved=True, approver=event.actor)
         return
     hint = _("Open the page again.")
-    row = row_or_refused(InterfaceText, event, _("This text was changed meanwhile."), hint=hint)
+    row = row_or_refused(InterfaceText, event, _("Somebody has changed this text."), hint=hint)
     if live and row.author == event.actor:
-        raise RefusedError(_("You wrote this text."), hint=_("Somebody else approves it."))
+        raise RefusedError(_("You wrote this text."), hint=_("Somebody else has to approve it."))
     change(row, approved=True, approver=event.actor, seq=event.seq)
 
 

@@ -122,7 +122,7 @@ def read_archive(archive: Path) -> dict[str, list[dict[str, Any]]]:
                 for name, file in files.items()
             }
     except (OSError, LookupError, TypeError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        raise DataError("is no archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
+        raise DataError("is not an archive of a project.", path=archive, hint="Make one: kapwa studio export") from None
 
 
 def lacking(kept: Path) -> list[str]:
@@ -138,7 +138,7 @@ def lacking(kept: Path) -> list[str]:
             files = release_files(release.project, release, private=private) if release else {MANIFEST: b"{}"}
             same = json.loads(files[MANIFEST]).get("items") == about["items"]
         except (OSError, ValueError, LookupError, TypeError):
-            raise DataError("is no folder of a release.", path=kept, hint="Name one that was published.") from None
+            raise DataError("is not the folder of a release.", path=kept, hint="Name one that was published.") from None
         except RefusedError as error:
             return [f"{kept}: {error.summary}"]
         return [] if same else [f"{kept}: the database {'makes another' if release else 'has no such'} release"]
@@ -167,12 +167,12 @@ def read_private(path: Path) -> str:
 def _put_back(slug: str, tables: dict[str, list[dict[str, Any]]], withdrawn: Mapping[str, str]) -> Project:
     with single_writer(), transaction.atomic():
         if Project.objects.filter(slug=slug).exists():
-            raise UsageError(f"There is a project {slug!r} already.", hint="Import the archive under another name.")
+            raise UsageError(f"A project {slug!r} already exists.", hint="Import the archive under another name.")
         ids = [row["uuid"] for row in tables["events"][:500]]
         codes = [row["code"] for row in tables["invitations"][:500]]
         if Event.objects.filter(uuid__in=ids).exists() or Invitation.objects.filter(code__in=codes).exists():
-            hint = "Bring it back into another studio: --home FOLDER"
-            raise UsageError("This studio has the project of this archive already.", hint=hint)
+            hint = "Import it into another studio: --home FOLDER"
+            raise UsageError("This studio already has the project of this archive.", hint=hint)
         project = Project.objects.create(slug=slug, **tables["project"][0])
         form_of(project)  # of a form that this version knows
         for row in tables["consents"]:

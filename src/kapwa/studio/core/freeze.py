@@ -83,8 +83,8 @@ def freeze(
         lock_project(project)
         release, held = Release.objects.filter(project=project, version=version).first(), 0
         if any(withdrawals.undone(project, withdrawals.known())):
-            message = _("Words of somebody who withdrew are in this project again: it comes from an older copy.")
-            raise RefusedError(message, hint=_("Whoever runs the studio starts it anew: that withdraws them again."))
+            message = _("This project contains words of a person who withdrew: it was restored from an older copy.")
+            raise RefusedError(message, hint=_("Whoever runs the studio has to restart it: that removes them again."))
         if release is None:
             plan = plan_release(project)
             _check(plan, version, numbers)
@@ -111,13 +111,13 @@ def _write(files: Mapping[str, bytes], folder: Path) -> None:
             (fresh / name).write_bytes(content)
         if errors := check_folder(fresh).errors:
             message = _("The release would not run: %(reason)s") % {"reason": errors[0].message}
-            raise UsageError(message, hint=_("Mend that, and try again."))
+            raise UsageError(message, hint=_("Correct this, and try again."))
 
 
 def _numbers(version: str) -> tuple[int, int, int]:
     match = _VERSION.fullmatch(version)
     if match is None:
-        raise UsageError(_("“%(text)s” is no version.") % {"text": version}, hint=_("Three numbers, such as 1.0.0."))
+        raise UsageError(_("“%(text)s” is not a version number.") % {"text": version}, hint=_("Write it as 1.0.0."))
     return int(match[1]), int(match[2]), int(match[3])
 
 
@@ -126,7 +126,7 @@ def _checked_date(date: str | None) -> str:
         day = datetime.now(UTC) if date is None else datetime.fromisoformat(date)
         return day.date().isoformat()
     except ValueError:
-        raise UsageError(_("“%(text)s” is no date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
+        raise UsageError(_("“%(text)s” is not a date.") % {"text": date}, hint=_("Write it as 2026-01-31.")) from None
 
 
 def plan_release(project: Project) -> Plan:
@@ -154,20 +154,20 @@ def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
     form = release_of(plan.release.project)
     if not plan.release.items:
         if plan.held:
-            message = _("Nobody whose words are in what is accepted agreed to their publication.")
-            raise UsageError(message, hint=_("Each may do so on their own page, under what they agreed to."))
-        message = _("Nothing of %(project)s is accepted yet.") % {"project": form.project.slug}
+            message = _("Nobody whose words are in the accepted items has agreed to publication.")
+            raise UsageError(message, hint=_("Each of them can agree on the page “Me”, under “What you agreed to”."))
+        message = _("%(project)s has no accepted items yet.") % {"project": form.project.slug}
         raise UsageError(message, hint=_(form.remedy))
     if plan.lacking:
-        message = _("There is nothing to run without %(what)s.") % {"what": plan.lacking}
+        message = _("A release needs %(what)s, and there are none yet.") % {"what": plan.lacking}
         raise UsageError(message, hint=_("Add some, and agree to them."))
     if form.last is not None:
         last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
         least = (*last[:place], last[place] + 1, 0, 0)[:3]
         if numbers < least:
-            names = {"version": version, "before": form.last.version, "why": plan.why}
+            names = {"version": version, "previous": form.last.version, "why": plan.why}
             message = _("%(version)s is too small a step after %(before)s: %(why)s.") % names
-            raise UsageError(message, hint=_("Make it %(version)s.") % {"version": ".".join(map(str, least))})
+            raise UsageError(message, hint=_("Use %(version)s.") % {"version": ".".join(map(str, least))})
 
 
 def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
@@ -177,24 +177,22 @@ def _step(form: ReleaseForm, release: Release) -> tuple[str, str]:
     """
     before = form.last
     if before is None:
-        return "first", _("it is the first")
+        return "first", _("it is the first release")
     keys = release.digests["items"]
     known = before.digests["items"]
     gone = before.items.keys() - release.items.keys()
     new = release.items.keys() - before.items.keys()
     changed = [pk for pk in release.items if pk not in new and keys.get(pk) != known.get(pk)]
     if n := len(changed):
-        why = ngettext(
-            "%(n)d of its items is changed in text or key", "%(n)d of its items are changed in text or key", n
-        )
+        why = ngettext("%(n)d item has a changed text or key", "%(n)d items have a changed text or key", n)
         return "major", why % {"n": n}
     if n := len(gone):
-        why = ngettext("%(n)d of its items is no longer there", "%(n)d of its items are no longer there", n)
+        why = ngettext("%(n)d item was removed", "%(n)d items were removed", n)
         return "major", why % {"n": n}
     if n := len(new):
         return "minor", ngettext("there is %(n)d new item", "there are %(n)d new items", n) % {"n": n}
     same = before.card == {**release.card, "version": before.version} and before.items == release.items
-    return "patch", _("nothing changed") if same else _("what describes it changed")
+    return "patch", _("nothing changed") if same else _("its description changed")
 
 
 def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
@@ -233,7 +231,7 @@ def release_files(project: Project, release: Release, *, private: bool = False) 
     published = form.published(release.items, release.facts)
     removed = release.items.keys() - {item.item for item in published}
     if removed or release.digests["tables"] != _held(_tables(published)):
-        message = _("Something that %(version)s held was removed, so it cannot be written again.")
+        message = _("A text of release %(version)s has been removed, so this release cannot be written again.")
         raise RefusedError(message % {"version": release.version}, hint=_("Make a new version."))
     share = release.private
     published = [

@@ -52,7 +52,7 @@ def admit(path: Path, kinds: Sequence[str]) -> None:
         raise DataError("no such file.", path=path, hint=sibling_hint(path))
     suffix = path.suffix.lower()
     if suffix not in kinds:
-        message = _("A file of kind “%(kind)s” is not read.") % {"kind": suffix}
+        message = _("The studio cannot read files of the kind “%(kind)s”.") % {"kind": suffix}
         raise DataError(message, path=path, hint=_("Choose a file of one of these kinds: %s.") % ", ".join(kinds))
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"has more than {MOST_BYTES:,} bytes.", path=path, hint="Split it.")

@@ -37,8 +37,8 @@ _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 _OURS = re.compile(r"(?:\[|(?:^|[-/:.])t(\d+)_)(\w+)\]?$")
 _BINDING = ("desk", "subject", "seen", "person")
 _REFUSED = {
-    403: "it was filled in by somebody whose answers you cannot bring, or who has not agreed to the text of consent.",
-    409: "it was brought before with another content. The first answer stands.",
+    403: "it was filled in by somebody whose answers you cannot import, or who has not agreed to the consent text.",
+    409: "it was imported before with different content. The first answer counts.",
 }
 
 
@@ -111,7 +111,7 @@ def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
         with transaction.atomic():
             status, message = _take(members, Record.model_validate(sent))
     except ValidationError:
-        hint = _("Export it to a file, and show it to whoever helps you.")
+        hint = _("Save the answers to a file, and show it to whoever helps you.")
         status, message = 422, f"{_('This record is damaged.')} {hint}"
     except KapwaError as error:
         status, message = 422, str(error)
@@ -119,7 +119,7 @@ def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
         raise  # the database is away: all is sent again later
     except Exception:
         logging.getLogger("django.request").exception("a record could not be taken")
-        status, message = 500, _("The studio made a mistake with this. Tell whoever runs it.")
+        status, message = 500, _("This failed because of an error in the studio. Tell whoever runs the studio.")
     number = str(sent.get("uuid", "")) if isinstance(sent, dict) else ""
     return {"uuid": number, "status": status, "message": message}
 
@@ -127,7 +127,7 @@ def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
 def _take(members: Mapping[str, Membership], sent: Record) -> tuple[int, str]:
     member = members.get(sent.person)
     if member is None:
-        return 403, _("Somebody else filled this in. It is sent when they are here.")
+        return 403, _("Somebody else filled this in. It will be sent when they sign in.")
     task = task_of(member, sent.desk, sent.subject, sent.seen)
     try:
         deliver(member, task, sent.values, uuid=sent.uuid, device_time=sent.device_time)
@@ -197,8 +197,8 @@ def _rows(project: Project, path: Path) -> list[tuple[int, dict[str, Any]]]:
     rows = read_sheet(path)
     ours = {heading: match.groups("") for heading in rows[0].cells if (match := _OURS.search(heading))}
     if "task" not in [name for _task, name in ours.values()]:
-        hint = "Bring a workbook of the studio, submissions of its form for ODK Collect, or the file of a phone."
-        raise DataError("is no file of work from the studio.", path=path, row=1, hint=hint)
+        hint = "Send a workbook of the studio, submissions of its form for ODK Collect, or the file of a phone."
+        raise DataError("is not a file of work from the studio.", path=path, row=1, hint=hint)
     records = []
     for row in rows:
         tasks: dict[str, dict[str, str]] = {}

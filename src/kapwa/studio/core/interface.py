@@ -100,7 +100,7 @@ def fault(entry: polib.POEntry, texts: Sequence[str]) -> str:
             message = _("The placeholders differ from those of the English text: %(names)s.")
             return message % {"names": ", ".join(sorted(wrong))}
         if sorted(_MARKUP.findall(text)) != sorted(_MARKUP.findall(source)):
-            return _("Signs that make up pages, such as < > and double quotes, must be those of the English text.")
+            return _("HTML characters, such as < > and double quotes, must be the same as in the English text.")
     return ""
 
 
@@ -217,10 +217,10 @@ def _note(tag: str, approved: int) -> str:
     entries = catalog(tag)
     counts = {"n": approved + sum(APPROVED in entry.tcomment for entry in entries), "all": len(entries)}
     if not counts["n"]:
-        return _("This translation of the studio is machine-made, not yet approved by a person.")
+        return _("This translation of the studio was made by a machine. No person has approved it yet.")
     note = ngettext(
-        "This translation of the studio is machine-made; %(n)d of its %(all)d texts is approved by people.",
-        "This translation of the studio is machine-made; %(n)d of its %(all)d texts are approved by people.",
+        "This translation of the studio was made by a machine. People have approved %(n)d of its %(all)d texts.",
+        "This translation of the studio was made by a machine. People have approved %(n)d of its %(all)d texts.",
         counts["n"],
     )
     return note % counts if counts["n"] < counts["all"] else ""

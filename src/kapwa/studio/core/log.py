@@ -70,13 +70,13 @@ def record(
         same = all(getattr(before, name) == value for name, value in about.items())
         if same and {name: value for name, value in before.body.items() if name != "number"} == plain:
             return before
-        message = _("This was already sent with another content.")
+        message = _("This was already sent with different content.")
         raise ConflictError(message, hint=_("Reload the page, and send it again."))
     if rules.counted:
         alike = Event.objects.filter(project=project, kind=kind)
         plain["number"] = 1 + (alike.filter(subject=subject) if rules.counted == "subject" else alike).count()
     if actor and Membership.objects.filter(project=project, author=actor, left__isnull=False).exists():
-        raise RefusedError(_("You are not here any more. Come in again."))  # while it waited for its turn
+        raise RefusedError(_("You are signed out. Sign in again."))  # while it waited for its turn
     event = Event.objects.create(**about, uuid=uuid or uuids.uuid4(), device_time=device_time, body=plain)
     rules.apply(event, live=True)
     return event

@@ -129,7 +129,7 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
     """
     unused = Invitation.objects.filter(pk__in=usable(Invitation.objects.filter(pk=invitation.pk)))
     if not unused.update(used=timezone.now()):  # by another at the same moment
-        raise UsageError(_("This invitation was just used."), hint=_("Ask for one of your own."))
+        raise UsageError(_("Somebody has just used this invitation."), hint=_("Ask for your own invitation."))
     code, member = new_code(), invitation.member
     if member is not None and member.person is not None:
         if member.person.memberships.exclude(pk=member.pk).exists():
@@ -153,7 +153,7 @@ def refuse_taken(project: Project, pseudonym: str, person: Person | None) -> Non
     """Raise UsageError where a member other than ``person`` bears a name already."""
     others = Membership.objects.filter(project=project, pseudonym=pseudonym)
     if pseudonym and (others.exclude(person=person) if person else others).exists():
-        message = _("Somebody is called “%(name)s” already.") % {"name": pseudonym}
+        message = _("The name “%(name)s” is already in use.") % {"name": pseudonym}
         raise UsageError(message, hint=_("Go back and choose another name."))
 
 

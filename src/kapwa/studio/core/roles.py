@@ -14,8 +14,8 @@ ROLES = {
     SCRIBE: gettext_noop("runs a focus group and writes down what it decided"),
     REVIEWER: gettext_noop("reads, votes on and discusses what others wrote"),
     ANSWERER: gettext_noop("answers everyday questions"),
-    TRANSLATOR: gettext_noop("translates and localises questions, and agrees to others' wordings"),
-    VALIDATOR: gettext_noop("answers finished items, as people's own score"),
+    TRANSLATOR: gettext_noop("translates and adapts questions, and agrees to the wordings of others"),
+    VALIDATOR: gettext_noop("answers finished items, for the human baseline"),
     RATER: gettext_noop("rates texts"),
 }
 EVERYONE = frozenset(ROLES)

@@ -99,7 +99,7 @@ def page(
             if consented and not visit.may(read if request.method in SAFE else write):
                 return _forbidden(request)
             if consented and not agreed(member):
-                to_agree = KapwaError(_("There is a new text to agree to first."))
+                to_agree = KapwaError(_("There is a new consent text. Read it and agree to it first."))
                 return problem(request, to_agree, 403) if api else redirect("consent", project=project)
             return _answer(request, view, visit, hold_write_lock=hold_write_lock, **captured)
 
@@ -125,7 +125,7 @@ def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
 
 def _nobody(request: HttpRequest, *, api: bool) -> HttpResponse:
     if api:
-        return problem(request, KapwaError(_("You are not here any more. Come in again.")), 401)
+        return problem(request, KapwaError(_("You are signed out. Sign in again.")), 401)
     return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
 
 
@@ -179,7 +179,7 @@ def _speaks_json(request: HttpRequest) -> bool:
 
 
 def _forbidden(request: HttpRequest) -> HttpResponse:
-    error = KapwaError(_("Your role does not open this page."), hint=_("Ask whoever runs the project."))
+    error = KapwaError(_("Your role does not give you access to this page."), hint=_("Ask whoever runs the project."))
     return problem(request, error, 403)
 
 
@@ -198,8 +198,8 @@ def locked_out(request: HttpRequest) -> HttpResponse:
 def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return the page for what is not even read: an address that is not the studio's, or a form that is too large."""
     if isinstance(exception, DisallowedHost):
-        hint = _("Use the address you were given. Whoever runs the studio adds another with serve --url.")
-        error = KapwaError(_("The studio does not answer to this address."), hint=hint)
+        hint = _("Use the address that you were given. Whoever runs the studio can add another with serve --url.")
+        error = KapwaError(_("The studio does not answer at this address."), hint=hint)
     else:
         error = KapwaError(_("This form is damaged or too large, and nothing was saved."), hint=_("Send less at once."))
     if _speaks_json(request):
@@ -214,8 +214,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def failed(request: HttpRequest) -> HttpResponse:
     """Return the page for a fault of ours; what was typed is shown again."""
-    hint = _("Try again, or tell whoever runs it.")
-    return problem(request, KapwaError(_("The studio made a mistake, and nothing was saved."), hint=hint), 500)
+    hint = _("Try again, or tell whoever runs the studio.")
+    return problem(request, KapwaError(_("An error occurred in the studio, and nothing was saved."), hint=hint), 500)
 
 
 def agreed(member: Membership) -> bool:
@@ -251,5 +251,5 @@ class OneWriter:
         """Refuse what the database cannot hold, such as the character NUL, or an id longer than any."""
         if not isinstance(exception, DataError):
             return None
-        error = UsageError(_("There are characters in it that cannot be kept."), hint=_("Take them out."))
+        error = UsageError(_("The text contains characters that cannot be saved."), hint=_("Remove them."))
         return problem(request, error, 400)

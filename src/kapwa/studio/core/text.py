@@ -23,7 +23,7 @@ def tidy(text: str, longest: int = LONGEST) -> str:
     clean = unicodedata.normalize("NFC", printable(text)).strip()
     if len(clean) > longest:
         sizes = {"n": f"{len(clean):,}", "most": f"{longest:,}"}
-        raise UsageError(_("A text has %(n)s characters; at most %(most)s fit.") % sizes, hint=_("Make it shorter."))
+        raise UsageError(_("A text has %(n)s characters; it may have %(most)s.") % sizes, hint=_("Make it shorter."))
     return clean
 
 

@@ -47,8 +47,8 @@ def read(path: Path) -> dict[str, str]:
             row = json.loads(line)
             who, depth = str(row["who"]), str(row["depth"])
         except (ValueError, LookupError, TypeError):
-            hint = "Take it from a copy of the folder, or from the newest release."
-            raise DataError("is no line of a list of withdrawals.", path=path, row=number, hint=hint) from None
+            hint = "Copy it from a copy of the folder, or from the newest release."
+            raise DataError("is not a line of a list of withdrawals.", path=path, row=number, hint=hint) from None
         if depths.get(who) != CONTRIBUTIONS:
             depths[who] = depth
     return depths

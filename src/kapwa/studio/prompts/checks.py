@@ -136,11 +136,11 @@ def prompt_faults(
     thing, who = concept.written_in(tag), identity.written_in(tag)
     for role, written in ((TEMPLATE, template.text), (CONCEPT, thing), (IDENTITY, who)):
         if re.search(r"\s{2,}", written):
-            yield Fault(role, _("Two spaces follow one another."))
+            yield Fault(role, _("There are two spaces in a row."))
     if template.is_english:
         begins = any(match[1] == "{concept}" for match in _SENTENCE.finditer(template.text))
         if not begins and needless_capital(thing):
-            yield Fault(CONCEPT, _("“%(text)s” stands with a capital inside a sentence.") % {"text": thing})
+            yield Fault(CONCEPT, _("“%(text)s” begins with a capital letter inside a sentence.") % {"text": thing})
         if project.attribute in PLACE_ATTRIBUTES and who[:1].islower():
             yield Fault(IDENTITY, _("“%(text)s” begins with a small letter.") % {"text": who})
         if takes_the(who) and not _ARTICLE_BEFORE.search(template.text):
@@ -150,7 +150,7 @@ def prompt_faults(
 def _language_faults(part: Concept | Identity, tag: str, main: str) -> Iterator[str]:
     base, scripts = tag.partition("-")[0], scripts_of(tag)
     if base != main.partition("-")[0] and not {tag, base, ""} & part.texts.keys():
-        message = _("“%(text)s” has no form in %(language)s, so that its name stands there.")
+        message = _("“%(text)s” has no text in %(language)s, so the prompt shows its name instead.")
         yield message % {"text": part.name, "language": tag}
     elif scripts and not has_script(part.written_in(tag), scripts):
         message = _("“%(text)s” is not in the script of %(language)s.")
@@ -162,17 +162,17 @@ def _text_faults(template: Template, text: str, identity: Identity) -> Iterator[
         if match[1][0].islower():
             yield _("A sentence begins with a small letter: “%(text)s”.") % {"text": match[1]}
     if _ARTICLE_ELSEWHERE.search(template.text):
-        yield _("{article} is the article of {identity}, and stands elsewhere.")
+        yield _("{article} is the article of {identity}, but it does not stand directly before it.")
     if not template.is_english:
         return
     for match in _OPEN_ARTICLE.finditer(template.text):
-        yield _("“%(text)s” stands as it is: write {article}.") % {"text": match[0]}
+        yield _("“%(text)s” is the same in every prompt: write {article} instead.") % {"text": match[0]}
     for match in _ARTICLE.finditer(text):
         rest = text[match.end() :]
         stated = identity.article if rest.startswith(identity.written_in(template.language)) else ""
         right = stated or article(rest)
         if match[1].lower() != right:
             names = {"text": f"{match[1]} {match[2]}", "right": f"{right} {match[2]}"}
-            yield _("“%(text)s”: it is “%(right)s”.") % names
+            yield _("“%(text)s” should be “%(right)s”.") % names
     for match in _TWO_ARTICLES.finditer(text):
-        yield _("Two articles follow one another: “%(text)s”.") % {"text": match[0]}
+        yield _("There are two articles in a row: “%(text)s”.") % {"text": match[0]}

@@ -21,7 +21,7 @@ ROLES = tuple(PLURALS)
 
 def _part(event: Event) -> PromptPart:
     role = event.kind.partition(".")[0]
-    return row_or_refused(PromptPart, event, _("This is not there any more."), role=role, retired=False)
+    return row_or_refused(PromptPart, event, _("This no longer exists."), role=role, retired=False)
 
 
 def _write(part: PromptPart, event: Event, *, live: bool) -> None:
@@ -31,7 +31,7 @@ def _write(part: PromptPart, event: Event, *, live: bool) -> None:
     part.name = fields[NAMES[part.role]]
     same = [other for other in others.filter(name=part.name) if other.fields.get("topic") == fields.get("topic")]
     if live and same:
-        message = _("There is “%(text)s” already.") % {"text": part.name}
+        message = _("“%(text)s” already exists.") % {"text": part.name}
         raise RefusedError(message, hint=_("Change that one, or choose another name."))
     part.fields, part.text_event, part.author, part.agreed = fields, str(event.uuid), event.actor, []
     part.authors = list(dict.fromkeys([*part.authors, event.actor]))
@@ -50,7 +50,7 @@ def revised(event: Event, *, live: bool) -> None:
     """Body: ``fields``, and ``base``, the event of the text that was seen."""
     part = _part(event)
     if live and event.body["base"] != part.text_event:
-        raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+        raise RefusedError(_("Somebody else has changed this."), hint=_("Open it again: your text is below."))
     if live and event.body["fields"] == part.fields:
         raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
     _write(part, event, live=live)

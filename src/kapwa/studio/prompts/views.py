@@ -32,11 +32,11 @@ from kapwa.studio.prompts.tables import PromptPart
 MOST_PASTED, SHOWN, CAUSES = 500, 50, 40
 TITLES = {CONCEPT: gettext_lazy("Concepts"), IDENTITY: gettext_lazy("Identities"), TEMPLATE: gettext_lazy("Templates")}
 _COLUMNS = {
-    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as prompts write it"))),
+    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as it appears in prompts"))),
     IDENTITY: (
-        ("identity", gettext_lazy("Identity, as prompts write it")),
-        ("country", gettext_lazy("Country it belongs to, where its name does not say")),
-        ("article", gettext_lazy("“a” or “an”, where the rule by sound is wrong")),
+        ("identity", gettext_lazy("Identity, as it appears in prompts")),
+        ("country", gettext_lazy("Country it belongs to, if its name does not show it")),
+        ("article", gettext_lazy("“a” or “an”, if the rule by sound gives the wrong one")),
     ),
     TEMPLATE: (
         ("name", gettext_lazy("Name")),
@@ -159,8 +159,8 @@ def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
     with single_writer(), transaction.atomic():
         rows, wrong = read_table(role, table, visit.project)
         if len(rows) > MOST_PASTED:
-            message = _("%(n)d rows were given; at most %(most)d fit.") % {"n": len(rows), "most": MOST_PASTED}
-            raise UsageError(message, hint=_("Give fewer at once."))
+            message = _("You sent %(n)d rows; at most %(most)d are allowed.") % {"n": len(rows), "most": MOST_PASTED}
+            raise UsageError(message, hint=_("Send fewer at once."))
         for row, fields in rows:
             number = uuids.uuid5(form, str(row))
             try:
@@ -186,7 +186,7 @@ def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         subject, _sep, text = ticked.partition(":")
         part = _part(visit, role, subject)
         if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, part.fields))):
-            raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change it first."))
+            raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))
         number = uuids.uuid5(form, ticked)
         record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=number, subject=subject)
     return redirect("prompt_parts", project=visit.project.slug, role=role)

@@ -28,7 +28,7 @@ def answer_given(event: Event, *, live: bool) -> None:
     Answer.objects.filter(**key).delete()
     Answer.objects.create(**common(event) | event.body | key)
     if not _recount(event):  # an erasure may have taken the wording, and not the question
-        row_or_refused(Question, event, _("This question is not there any more."))
+        row_or_refused(Question, event, _("This question no longer exists."))
 
 
 def _wording(event: Event) -> str:
@@ -80,5 +80,5 @@ def answers_undone(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, ``decision``: as if this one had never been made."""
     gone, _tables = Decision.objects.filter(wording=_wording(event), id=event.body["decision"]).delete()
     if not gone:
-        raise RefusedError(_("This decision is not there any more."), hint=_("Open the page again."))
+        raise RefusedError(_("This decision no longer exists."), hint=_("Open the page again."))
     _recount(event)

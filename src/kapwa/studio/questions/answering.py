@@ -68,8 +68,8 @@ class AnsweringDesk:
             if not values[field.name] or field.name == "depends":
                 continue
             if _PARTING.search(values[field.name]):
-                message = _("%(field)s: a semicolon parts several answers.") % {"field": field.label}
-                raise FieldError(field.name, message, hint=_("Give each answer a field of its own."))
+                message = _("%(field)s: a semicolon separates answers.") % {"field": field.label}
+                raise FieldError(field.name, message, hint=_("Write each answer into its own field."))
             text = " ".join(values[field.name].split())
             texts.setdefault(" ".join(spoken.tokens(spoken.fold(text))) or text, text)  # the same but for its spelling
         return {
@@ -88,7 +88,7 @@ class AnsweringDesk:
         fields = (
             Field("answer_1", _("Your answer"), required=True, **answer),
             *(Field(f"answer_{place}", another, **answer) for place in range(2, project.answers_each + 1)),
-            Field("depends", _("If it depends on something: on what?"), longest=LONGEST_DEPENDS, **written),
+            Field("depends", _("If your answer depends on something, what is it?"), longest=LONGEST_DEPENDS, **written),
         )
         buttons = (
             Option(ANSWERED, _("Send my answer")),

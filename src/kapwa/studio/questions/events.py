@@ -56,9 +56,9 @@ def was_agreed(wording: Wording, revision: int) -> bool:
 
 
 def _question(event: Event, *, live: bool) -> Question:
-    question = row_or_refused(Question, event, _("This question is not there any more."))
+    question = row_or_refused(Question, event, _("This question no longer exists."))
     if live and question.retired and event.kind != "question.retired":
-        raise RefusedError(_("This question is retired."), hint=_("A writer can take it back into use."))
+        raise RefusedError(_("This question is retired."), hint=_("A writer can bring it back into use."))
     return question
 
 
@@ -87,7 +87,7 @@ def question_revised(event: Event, *, live: bool) -> None:
     """
     question, body = _question(event, live=live), event.body
     if live and body["base"] != question.text_event:
-        raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+        raise RefusedError(_("Somebody else has changed this."), hint=_("Open it again: your text is below."))
     question.topic, question.kind = body["topic"], body["kind"]
     if body["text"] != question.text:
         question.text, question.text_event, question.author = body["text"], str(event.uuid), event.actor
@@ -113,9 +113,9 @@ def wording_proposed(event: Event, *, live: bool) -> None:
     before = question.wordings.filter(language=body["language"]).first()
     if live:
         if body["language"] == question.language:
-            raise RefusedError(_("This is the question's own language."), hint=_("Change the question itself."))
+            raise RefusedError(_("The question was written in this language."), hint=_("Change the question itself."))
         if body["source"] != question.text_event or body["base"] != (before.text_event if before else ""):
-            raise RefusedError(_("Somebody else changed this meanwhile."), hint=_("Open it again: your text is below."))
+            raise RefusedError(_("Somebody else has changed this."), hint=_("Open it again: your text is below."))
         if before is not None and before.state != OUTDATED and body["text"] == before.text:
             raise RefusedError(_("The text is the same as before."), hint=_("Change something, or agree to it."))
     columns = {name: body[name] for name in ("language", "text", "note")}

@@ -33,7 +33,7 @@ class EverydayRelease(ReleaseForm):
 
     about = "Questions about everyday life in the culture {culture}, with the answers of people there."
     remedy = gettext_noop(
-        "Let people agree to questions, to their English text, too, if you have one, and answer them."
+        "Let people agree to questions (and to their English texts, if there are any), and then answer them."
     )
     mechanism = "Kapwa Studio: a question is asked when two people other than its author agree to its wording."
     collected = "Written in Kapwa Studio; two others agreed to each wording. People of the community answered."

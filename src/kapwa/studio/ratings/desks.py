@@ -30,7 +30,7 @@ from kapwa.suites.base import rating_suite
 _TITLES = {
     "criteria": gettext_noop("Rate answers"),
     "errors": gettext_noop("Say what is wrong with answers"),
-    "adaptation": gettext_noop("Rate how texts fit their readers"),
+    "adaptation": gettext_noop("Rate how well texts fit their readers"),
     PAIRS: gettext_noop("Compare two texts"),
     BASELINE: gettext_noop("Choose what people here would do"),
 }
@@ -124,7 +124,7 @@ class RatingDesk:
             names, fields = [], [_choice(asked, _places(texts, language))]
         shown += [Shown(name, text, language) for name, text in zip(names, texts, strict=False)]
         remark = Field("remark", _("Anything you want to tell us (optional)"), "long", language=member.project.language)
-        buttons = (Option("save", _("Save, and go on")), Option("cannot", _("I cannot judge this")))
+        buttons = (Option("save", _("Save and continue")), Option("cannot", _("I cannot judge this")))
         seen = key_of(member.project, f"{member.author}/{drawn.id}")  # names the order, and tells nothing of it
         return Task(self.name, drawn.id, seen, tuple(shown), (*fields, remark), buttons)
 

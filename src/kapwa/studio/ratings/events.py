@@ -70,7 +70,7 @@ def text_judged(event: Event, *, live: bool) -> None:
 
     The last that a person says of a thing counts.
     """
-    row_or_refused(Drawn, event, _("This text is not there any more."), hint=_("Go on with the next."))
+    row_or_refused(Drawn, event, _("This text no longer exists."), hint=_("Continue with the next one."))
     key = {"id": f"{event.subject}:{event.actor}", "drawn_id": event.subject, "author": event.actor}
     judgement = {name: event.body[name] for name in ("order", "values", "remark")}
     Judgement(**common(event) | key | judgement).save()

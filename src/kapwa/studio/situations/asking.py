@@ -38,10 +38,10 @@ def ask(fields: Fields) -> dict[str, Any]:
     ModelError where it fails.
     """
     if not model_name():
-        hint = _("Whoever runs the studio names one: kapwa studio serve --model smollm2")
+        hint = _("Whoever runs the studio can choose one: kapwa studio serve --model smollm2")
         raise UsageError(_("No model is configured."), hint=hint)
     if not _BUSY.acquire(timeout=30):
-        raise UsageError(_("The model answers somebody else."), hint=_("Try again in a minute."))
+        raise UsageError(_("The model is answering somebody else."), hint=_("Try again in a minute."))
     try:
         model = _model()
         verdict: dict[str, Any] = {"model": model.id, "asked": model_name(), "fails": None, "answer": None}

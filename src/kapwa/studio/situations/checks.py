@@ -55,7 +55,7 @@ def check_fields(fields: Fields, others: Mapping[int, Fields] | None = None) -> 
 def _missing(fields: Fields) -> Iterator[Finding]:
     for name in _NEEDED:
         if not fields.get(name):
-            yield Finding("error", name, _("nothing is filled in."))
+            yield Finding("error", name, _("this field is empty."))
     if not best_response(fields):
         yield Finding("error", "best", _("no relevant response is chosen as the best"))
     few = _("only %(n)d of them: the form asks for at least %(least)d")
@@ -71,7 +71,7 @@ def _texts(fields: Fields) -> Iterator[Finding]:
     for name in TEXT_FIELDS:
         text = fields.get(name, "")
         if text and lacks_final_sign(text):
-            yield Finding("note", name, _("no sign at the end of the sentence"))
+            yield Finding("note", name, _("no punctuation mark at the end of the sentence"))
         if text and scripts and not has_script(text, scripts):
             yield Finding("warning", name, _("not written in the script of the language %(tag)s") % {"tag": tag})
         english = name if tag.partition("-")[0] == "en" else name + GLOSS
@@ -82,14 +82,14 @@ def _texts(fields: Fields) -> Iterator[Finding]:
             text = fields.get(field, "")
             yield from (Finding(severity, field, message) for severity, message in cell_oddities(text))
             if _LOST.search(text):
-                lost = _("letters were lost: there is a question mark or sign where one belongs")
+                lost = _("letters were lost: a question mark or another sign replaces them")
                 yield Finding("warning", field, lost)
 
 
 def _best(fields: Fields) -> Iterator[Finding]:
     best, wrong = best_response(fields), responses(fields, "irrelevant")
     if best and wrong and by_length(as_item(fields, "", "", ""), 1):
-        longest = _("the best is the longest: %(best)d characters, the irrelevant ones %(least)d to %(most)d")
+        longest = _("the best response is the longest: %(best)d characters, irrelevant ones %(least)d to %(most)d")
         lengths = {"best": len(best), "least": min(map(len, wrong)), "most": max(map(len, wrong))}
         yield Finding("note", "best", longest % lengths)
     prompt = prompts(fields)["full"]

@@ -37,11 +37,11 @@ def situation_drafted(event: Event, *, live: bool) -> None:
         # The one that was seen, or where an erasure took that, what it came of.
         earlier = Revision.objects.filter(situation=body["origin"], number__lte=body["base"]).order_by("number").last()
         if source is None or earlier is None:
-            raise RefusedError(_("The situation that this varies is not there any more."))
+            raise RefusedError(_("The situation that this varies no longer exists."))
         fields, cluster = earlier.fields, source.cluster
     elicited = body.get("elicited", "")
     if elicited and not Elicited.objects.filter(project_id=event.project_id, id=elicited).exists():
-        raise RefusedError(_("The answer that this is made of is not there any more."))
+        raise RefusedError(_("The answer that this situation was made from no longer exists."))
     columns = {"number": body["number"], "cluster": cluster, "elicited": elicited}
     made = Situation(**common(event), **columns, author=event.actor, state=DRAFT)
     _revise(made, event, changed(fields, body["changes"]), 1)
@@ -63,7 +63,7 @@ def situation_revised(event: Event, *, live: bool) -> None:
     situation, body = _situation(event), event.body
     fields = changed(situation.fields, body["changes"])
     if live and body["base"] != situation.revision:
-        meanwhile = _("Somebody else changed this situation meanwhile.")
+        meanwhile = _("Somebody else has changed this situation.")
         raise RefusedError(meanwhile, hint=_("Open it again: your text is below."))
     if live and not body["changes"]:
         raise RefusedError(_("The text is the same as before."), hint=_("Change something, then save."))
@@ -78,7 +78,7 @@ def situation_revised(event: Event, *, live: bool) -> None:
 
 
 def _situation(event: Event) -> Situation:
-    return row_or_refused(Situation, event, _("This situation is not there any more."))
+    return row_or_refused(Situation, event, _("This situation no longer exists."))
 
 
 def _begin_round(situation: Situation) -> None:
@@ -127,7 +127,7 @@ def situation_voted(event: Event, *, live: bool) -> None:
     """Body: ``round``, ``choice`` (accept, change, reject), ``best`` (a number or ""), ``remark``."""
     situation = _situation(event)
     if event.actor in situation.authors:
-        raise RefusedError(_("You wrote part of this situation."), hint=_("Others review it."))
+        raise RefusedError(_("You wrote part of this situation."), hint=_("Only other people can review it."))
     if situation.state != IN_REVIEW or situation.revealed or event.body["round"] != situation.round:
         raise RefusedError(_("This round of votes is over."), hint=_("Open the situation again."))
     # Until the reveal a person may change their mind; the last vote counts.
@@ -159,13 +159,13 @@ def situation_accepted(event: Event, *, live: bool) -> None:
     """Body: ``quorum``, the least number of people who accept; two thirds of the votes must, too."""
     situation = _situation(event)
     if situation.state != IN_REVIEW or not situation.revealed:
-        raise RefusedError(_("Votes come first, then their reveal, then acceptance."))
+        raise RefusedError(_("People vote first. Then the votes are revealed, and then the situation can be accepted."))
     votes, quorum = votes_of(situation), event.body["quorum"]
     yes = sum(vote.choice == "accept" for vote in votes)
     if yes < quorum or not has_majority(yes, len(votes)):
-        message = _("%(yes)d of %(votes)d votes accept; it takes %(quorum)d and two thirds.")
+        message = _("%(yes)d of %(votes)d votes accept it; it needs %(quorum)d and two thirds of all votes.")
         counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
-        raise RefusedError(message % counts, hint=_("Change the situation for a reason, and vote again."))
+        raise RefusedError(message % counts, hint=_("Change the situation, give the reason, and vote again."))
     change(situation, state=ACCEPTED)
 
 

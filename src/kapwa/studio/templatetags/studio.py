@@ -70,8 +70,8 @@ def titled(question: Any) -> str:
 @register.filter
 def wording_state(state: str | None) -> str:
     """Return the state of a wording in plain words; "" is one that is not there."""
-    states = {"approved": _("agreed"), "proposed": _("to be agreed"), "outdated": _("outdated")}
-    return states.get(state or "", _("not worded"))
+    states = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
+    return states.get(state or "", _("no wording yet"))
 
 
 @register.filter

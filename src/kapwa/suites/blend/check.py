@@ -44,7 +44,7 @@ _SAME_QUESTION = 0.5
 _WORD = re.compile(r"\w+")
 _DATE_CELL = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?")
 # Which of two numbers is the month was settled by the spreadsheet's language, so none is written for the user.
-_MADE_A_DATE = "The spreadsheet made a date of it: format the column as text and write it anew."
+_MADE_A_DATE = "The spreadsheet made a date of it: format the column as text and write it again."
 
 
 def check(path: Path) -> CheckReport | None:
@@ -131,7 +131,7 @@ def _run_findings(data: Survey, path: Path, choices: bool, counts: Counts) -> It
     if questions and not items:
         why = f"Add prompts in the language of the questions: {PROMPT_FILE}, with the prompt {PROMPTS[0]!r}."
         if not any(map(is_valid_code, questions)):
-            why = "Of each question nobody gave an answer, or too many could give none."
+            why = "For each question, nobody gave an answer, or too many people could not."
         severity: Severity = "warning" if by_name or choices else "error"
         yield Finding(severity, str(path), f"nothing is left to ask, which stops blend/saq. {why}")
     for caveat in without_rules(item.language for item in items):

@@ -88,7 +88,7 @@ class QuestionRow(Row):
             message = "is empty, and the card says 'mul' (several)."
             yield CellProblem("language", message, "Name each row's own language.")
         if "/" in self.culture:
-            message = f"{self.culture!r} holds '/', which parts culture and question in an item's id."
+            message = f"{self.culture!r} holds '/', which separates culture and question in an item's id."
             yield CellProblem("culture", message)
 
 
@@ -96,7 +96,7 @@ class AnswerRow(Row):
     """Answers that mean the same, and how many people gave one of them (or, without votes, answers that are right)."""
 
     id: Filled = Field(description="The question.")
-    local: Annotated[FilledTexts, LOCAL_NAMES] = Field(description="The answers, parted by ';'.")
+    local: Annotated[FilledTexts, LOCAL_NAMES] = Field(description="The answers, separated by ';'.")
     votes: Annotated[int | None, whole(least=1)] = Field(None, description="How many people gave one of them.")
     english: Annotated[Texts, ENGLISH_NAMES] = Field((), description="The answers in English.")
     culture: Text = Field("", description="Whose answer it is, where several cultures were asked.")

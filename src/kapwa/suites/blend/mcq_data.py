@@ -169,12 +169,12 @@ MCQ_COLUMNS, RELEASED_COLUMNS = (
 
 def _choice_problems(choice: ChoiceQuestion, answer: str, options: str) -> Iterator[CellProblem]:
     if len(choice.answer) != 1 or choice.answer not in choice.letters:
-        message = f"{choice.answer!r} is the letter of no option."
+        message = f"{choice.answer!r} is not the letter of an option."
         yield CellProblem(answer, message, nearest(choice.answer, choice.letters))
     option, times = Counter(text.casefold() for text in choice.options).most_common(1)[0]
     if times > 1:
         hint = "Two equal options cannot be told apart in a reply."
-        yield CellProblem(options, f"the option {option!r} stands twice.", hint)
+        yield CellProblem(options, f"the option {option!r} appears twice.", hint)
 
 
 def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:

@@ -98,10 +98,10 @@ def _place_oddity(name: str) -> str:
     """What is odd about the name of a place; "" where it means one."""
     place = names.resolve(name)
     if place is None:
-        message = f"no country is known for {name!r}: it goes with no table of values"
+        message = f"no country is known for {name!r}: no table of values can be used with it"
         return f"{message}. {names.suggestion(name)}".strip()
     if isinstance(place, names.Ambiguous):
-        return f"{place}: it goes with no table of values unless a column 'country' says which"
+        return f"{place}: no table of values can be used with it, unless a column 'country' says which"
     return ""
 
 

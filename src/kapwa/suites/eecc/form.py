@@ -282,7 +282,7 @@ def attribute_of(table: Table) -> str:
     hint = "Name one column after the attribute that changes (nationality, religion, city, persona, …)"
     hint += f"; beside it there may be {', '.join(sorted(fixed))} and text_<language>."
     if len(named) == 1:
-        message = f"begins with {named[0]!r}, which is no header: a column's name is in small letters."
+        message = f"begins with {named[0]!r}, which is not a header: a column's name is in small letters."
     elif named:
         message = f"has {len(named)} columns that could hold the identities ({', '.join(named[:4])})."
     else:

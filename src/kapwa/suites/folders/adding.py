@@ -34,9 +34,9 @@ def new_suite(form: str, folder: str | Path) -> list[Path]:
         raise UsageError(f"There is no form {form!r}.", hint=nearest(form, FORMS))
     place = Path(folder)
     if place.exists() and not place.is_dir():
-        raise UsageError(f"{place} is a file.", hint="Name a folder that is not there yet.")
+        raise UsageError(f"{place} is a file.", hint="Name a folder that does not exist yet.")
     if place.is_dir() and any(place.iterdir()):
-        raise UsageError(f"{place} is not empty.", hint="Name a folder that is empty or not there yet.")
+        raise UsageError(f"{place} is not empty.", hint="Name a folder that is empty or does not exist yet.")
     sources = sorted((SCAFFOLDS / form).iterdir())
     with filling(place) as fresh:
         for source in sources:

@@ -62,7 +62,7 @@ class _Opener:
             raise UsageError(f"The suite {self.suite} brings its own data.", hint=hint)
         if not self.folder.is_dir():
             hint = f"Put it back, add it again from where it is now, or: kapwa suite remove {self.suite}"
-            message = f"the folder of the suite {self.suite} is not there any more."
+            message = f"the folder of the suite {self.suite} no longer exists."
             raise DataError(message, path=self.folder, hint=hint)
         opened = open_task(self.base, of_form, self.folder, selection, options, mapping=self.mapping)
         return _with_source(opened, name=self.suite)

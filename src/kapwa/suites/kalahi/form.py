@@ -102,7 +102,7 @@ def response_problems(best: str, relevant: Sequence[str], irrelevant: Sequence[s
         near = next(filter(None, (only_difference(best, candidate) for candidate in relevant)), "")
         only = f": only {near} differ from one of them" if near else ""
         yield CellProblem(
-            "best", f"is not one of the relevant responses{only}.", "Copy one of them exactly, to the last sign."
+            "best", f"is not one of the relevant responses{only}.", "Copy one of them exactly, to the last character."
         )
     for response in dict.fromkeys(relevant):
         if response in irrelevant:

@@ -120,7 +120,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         sent = request.FILES.get("file")
         if sent is None:
-            raise UsageError(_("No file came."), hint=_("Choose one."))
+            raise UsageError(_("No file was sent."), hint=_("Choose one."))
         only = None if others else visit.member
         try:
             with brought(sent, WORK, name=sent.name or "") as path:

@@ -44,7 +44,7 @@ def enter(request: HttpRequest) -> HttpResponse:
     invitations = Invitation.objects.filter(code=hashed(code), used=None)
     invitation = usable(invitations).first()
     if invitation is None and invitations.exists():
-        message = _("This code opens nothing yet: the member, a scribe or another coordinator has to agree first.")
+        message = _("This code does not work yet: the member, a scribe or another coordinator has to agree first.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     if invitation is not None:
         request.session.cycle_key()  # whoever knew the session before knows it no more
@@ -53,7 +53,7 @@ def enter(request: HttpRequest) -> HttpResponse:
     person = Person.objects.filter(access=hashed(code)).first()
     if person is None:
         count_wrong(address, code)
-        message = _("No invitation or person has this code.")
+        message = _("This is not the code of an invitation or of a member.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     login(request, person)
     return _onward(request)

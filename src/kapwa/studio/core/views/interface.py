@@ -51,7 +51,7 @@ def interface_languages(request: HttpRequest, visit: Visit) -> HttpResponse:
 def _tag(typed: str) -> str:
     tag = checked_tag(typed)
     if tag.partition("-")[0].lower() == SOURCE:
-        raise UsageError(_("English is what the other languages are translated from."), hint=_("Name another."))
+        raise UsageError(_("The other languages are translated from English."), hint=_("Choose another language."))
     return tag
 
 
@@ -74,7 +74,7 @@ def interface_messages(request: HttpRequest, visit: Visit, tag: str) -> HttpResp
     if request.method == "POST":
         message = next((message for message in every if message.key == request.POST.get("key")), None)
         if message is None:
-            raise UsageError(_("The studio has no such text any more."), hint=_("Open the page again."))
+            raise UsageError(_("The studio no longer uses this text."), hint=_("Open the page again."))
         _take(request, visit, tag, message)
         return redirect(f"{request.get_full_path()}#m{message.key}")
     state, words = request.GET.get("state", ""), request.GET.get("words", "")[:200].casefold()
@@ -94,14 +94,14 @@ def _take(request: HttpRequest, visit: Visit, tag: str, message: Message) -> Non
     if request.POST.get("action") == "approve":
         seen = request.POST.getlist("seen")
         if message.state == "missing" or [text.replace("\r\n", "\n") for text in seen] != message.texts:
-            raise RefusedError(_("This text was changed meanwhile."), hint=_("Open the page again."))
+            raise RefusedError(_("Somebody has changed this text."), hint=_("Open the page again."))
         # What a machine made stands nowhere but in the catalog, so the approval holds it.
         held = {} if message.row else body | {"texts": message.texts}
         act(visit, "message.approved", held, subject=message.row.id if message.row else "")
         return
     texts = [tidy(text) for text in request.POST.getlist("text")]
     if len(texts) != len(message.texts) or not all(texts):
-        raise UsageError(_("A form of the text is empty."), hint=_("Fill in each of them."))
+        raise UsageError(_("One form of the text is empty."), hint=_("Fill in all forms."))
     if flaw := fault(message.entry, texts):
         raise UsageError(flaw, hint=_("Copy these from the English text, and translate the words around them."))
     if texts == message.texts:

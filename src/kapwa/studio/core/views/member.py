@@ -40,10 +40,10 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
     consents = texts.newest(visit.project)
     if request.method == "POST":
         if request.POST.get("agree") != "yes":
-            message = _("Without your agreement nothing you write can be used.")
-            raise UsageError(message, hint=_("You may simply leave."))
+            message = _("Without your agreement, nothing that you write can be used.")
+            raise UsageError(message, hint=_("If you do not agree, you can simply leave."))
         if not consents or request.POST.get("version") != str(consents[0].version):
-            hint = _("Open the page again and read it once more.")
+            hint = _("Open the page again and read the new version.")
             raise UsageError(_("The text changed while you read it."), hint=hint)
         member = visit.member
         member.consent_version, member.consented = consents[0].version, timezone.now()
@@ -93,7 +93,7 @@ def back(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         asked = waiting.filter(code=request.POST.get("asked", "")).first()
         if asked is None:
-            raise RefusedError(_("This is not there any more."), hint=_("Go back to the list."))
+            raise RefusedError(_("This no longer exists."), hint=_("Go back to the list."))
         agrees = request.POST.get("answer") == "agree"
         kind = "member.return-agreed" if agrees else "member.return-refused"
         act(visit, kind, {}, subject=asked.member.author)
@@ -122,7 +122,7 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
             change(membership, consent_scopes=[scope for scope in membership.consent_scopes if scope != "contact"])
         return redirect("me", project=visit.project.slug)
     if depth not in ("identity", "contributions") or request.POST.get("sure") != "yes":
-        message = _("Choose how far to withdraw, and say that you are sure.")
+        message = _("Choose how far to withdraw, and confirm that you are sure.")
         raise UsageError(message, hint=_("Go back; nothing was changed."))
     if depth == "contributions":
         erase_author(visit.project, member.author)

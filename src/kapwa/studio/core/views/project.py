@@ -62,7 +62,7 @@ def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     chosen = [role for role in ROLES if role in roles]
     others = [other for other in Membership.objects.filter(project=visit.project, left=None) if other.pk != member.pk]
     if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
-        raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else one first."))
+        raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else a coordinator first."))
     change(member, roles=chosen)
 
 
@@ -121,8 +121,8 @@ def _checked_attribute(name: str) -> str:
     try:
         return attribute_of(Table(Path("identity"), (clean,), [], []))
     except DataError:
-        hint = _("A word in small letters, such as nationality, religion or city.")
-        raise UsageError(_("“%(text)s” cannot name what identities are.") % {"text": clean}, hint=hint) from None
+        hint = _("Write one word in small letters, such as nationality, religion or city.")
+        raise UsageError(_("“%(text)s” cannot name a kind of identity.") % {"text": clean}, hint=hint) from None
 
 
 def _settings_of(project: Any) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]
     if "confirm" in post:
         now = [merged.wording.question.revision, merged.wording.revision]
         if post["confirm"] != ".".join(map(str, now)):
-            raise UsageError(_("The question changed meanwhile."), hint=_("Open it again and read it once more."))
+            raise UsageError(_("The question has changed."), hint=_("Open it again and read the new version."))
         seen = {(answer.question_revision, answer.wording_revision) for answer in merged.old}
         return "answers.confirmed", {"seen": sorted(map(list, seen)), "now": now}
     for name in ("split", "named"):

@@ -36,7 +36,7 @@ KIND_NAMES = {
     "number": gettext_lazy("a number"),
     "date": gettext_lazy("a date (MM/DD)"),
     "time": gettext_lazy("a time (HH:MM)"),
-    PROMPT: gettext_lazy("none: it says how a model is asked"),
+    PROMPT: gettext_lazy("none (the text is a prompt for models)"),
 }
 _MOST = 300  # questions made of one text at once
 _SLOT = re.compile(r"\{[^{}]*\}")
@@ -61,9 +61,9 @@ def checked_text(text: str, kind: str) -> str:
     """Return what was typed as a question's text; raise UsageError where it is none."""
     clean = tidy(text, 1000)
     if not clean:
-        raise UsageError(_("Nothing is written."), hint=_("Write the text, then save."))
+        raise UsageError(_("The text is empty."), hint=_("Write the text, then save."))
     if kind == PROMPT and clean.count("{q}") != 1:
-        raise UsageError(_("A prompt says once where the question goes: {q}."), hint=_("Write {q} there, as it is."))
+        raise UsageError(_("A prompt must contain {q} exactly once."), hint=_("Write {q} where the question goes."))
     return clean
 
 
@@ -96,12 +96,12 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
     fillings = [line.strip() for line in tidy(request.POST.get("fillings", ""), 50_000).split("\n") if line.strip()]
     if fillings:
         if len(parts) != 2 or len(fillings) > _MOST:
-            message = _("A template has one place to fill, such as {thing}, and at most %(most)s lines for it.")
+            message = _("A template has one blank, such as {thing}, and at most %(most)s lines to fill it.")
             raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
         texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
     written = Question.objects.filter(project=visit.project, language=body["language"], text__in=texts)
     if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
-        message = _("There is “%(text)s” already.") % {"text": texts[0]}
+        message = _("“%(text)s” already exists.") % {"text": texts[0]}
         raise UsageError(message, hint=_("Go back: what you typed is still there."))
     for text in dict.fromkeys(texts):  # in their order, each once
         if text in fresh:
@@ -113,9 +113,9 @@ def _typed(request: HttpRequest) -> dict[str, str]:
     """Return the text, topic and kind that were typed; raise UsageError where one is none."""
     kind, topic = request.POST.get("kind", ""), tidy_line(request.POST.get("topic", ""), 200)
     if kind not in KIND_NAMES:
-        raise UsageError(_("It is not said what kind of answer the question asks for."), hint=_("Choose one."))
+        raise UsageError(_("The kind of answer is missing."), hint=_("Choose one."))
     if not topic and kind != PROMPT:
-        raise UsageError(_("A question needs a topic."), hint=_("Choose one; others are added on the page of topics."))
+        raise UsageError(_("A question needs a topic."), hint=_("Choose one; you add others on the page of topics."))
     return {"topic": topic, "kind": kind, "text": checked_text(request.POST.get("text", ""), kind)}
 
 
@@ -253,7 +253,9 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[st
     action, post = request.POST.get("action"), request.POST
     if action == "propose":
         if not visit.may(TRANSLATORS):
-            raise RefusedError(_("Translators propose wordings."), hint=_("Say why not, and what you would say."))
+            raise RefusedError(
+                _("Only translators propose wordings."), hint=_("Refuse it, and say what you would write.")
+            )
         body = {"text": checked_text(post.get("text", ""), question.kind), "note": tidy(post.get("note", ""), 2000)}
         return "wording.proposed", body | {name: post.get(name, "")[:36] for name in ("source", "base")}
     body = {"wording": post.get("wording", "")[:36]}
@@ -261,7 +263,7 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[st
         return "wording.agreed", body
     reason = tidy(post.get("reason", ""))
     if not reason:
-        raise UsageError(_("It is not said why."), hint=_("Write what is wrong with the text, or a better one."))
+        raise UsageError(_("The reason is missing."), hint=_("Write what is wrong with the text, or a better one."))
     return "wording.refused", body | {"reason": reason}
 
 

@@ -90,7 +90,7 @@ def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Vote on the text that was seen; nobody else sees it before the reveal."""
     choice, best = request.POST.get("choice"), request.POST.get("best", "")
     if choice not in CHOICES or best not in ("", *"123456"):
-        raise UsageError(_("The vote is not whole."), hint=_("Choose whether it is accepted, changed or rejected."))
+        raise UsageError(_("The vote is not complete."), hint=_("Choose whether to accept, change or reject it."))
     body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
     body["remark"] = tidy(request.POST.get("remark", ""))
     return _happens(visit, situation_or_404(visit, number), "voted", body)
@@ -129,7 +129,7 @@ def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
         known = [member.author for member in members if member.author in here]
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
-            raise UsageError(_("A session has a title and people who are there."), hint=_("Go back and say both."))
+            raise UsageError(_("A session needs a title and participants."), hint=_("Go back and fill in both."))
         act(visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
         return redirect("sessions", project=visit.project.slug)
     opened = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")

@@ -123,17 +123,17 @@ def _reviewed(row: Row, path: Path, known: Mapping[str, frozenset[str]]) -> Verd
     cells |= {name: cells[name].casefold() for name in _WORDS}
     origin, question_id = Origin(path, row.number), cells["question_id"]
     if question_id not in known:
-        message = f"{question_id!r} is no question that can be multiple choice."
+        message = f"{question_id!r} is not a question that can be multiple choice."
         raise origin.problem(message, "question_id", nearest(question_id, known))
     for column in ("option_a", "option_b"):
         text = cells[column].casefold()
         if text not in known[question_id]:
-            message = f"{cells[column]!r} is no answer to {question_id}."
+            message = f"{cells[column]!r} is not an answer to {question_id}."
             raise origin.problem(message, column, nearest(text, known[question_id]))
     for column, words in _WORDS.items():
         if cells[column] not in words:
             hint = 'Write "same" or "distinct", or leave the cell empty.'
-            raise origin.problem(f"{cells[column]!r} is no verdict.", column, hint)
+            raise origin.problem(f"{cells[column]!r} is not a verdict.", column, hint)
     cells["source"] = cells["source"] or PERSON_SOURCE
     return Verdict(**{name: cast("Finding", cells[name]) for name in COLUMNS})
 
