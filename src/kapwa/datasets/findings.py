@@ -60,8 +60,7 @@ def kinds_of(findings: Sequence[Finding], *, least: int | None) -> list[Kind]:
     groups: dict[tuple[object, ...], list[tuple[Finding, list[str]]]] = {}
     for finding in findings:
         pieces = _NAMED.split(finding.message)  # at odd places stands what differs from row to row
-        kind = (finding.severity, finding.path, finding.column, *pieces[::2])
-        groups.setdefault(kind, []).append((finding, pieces))
+        groups.setdefault((finding.severity, finding.path, finding.column, *pieces[::2]), []).append((finding, pieces))
     kinds: list[Kind] = []
     for group in groups.values():
         if least is None or len(group) < least:

@@ -121,18 +121,14 @@ def one_of(known: Sequence[str], what: str) -> Callable[[str], str]:
 
 TEXT = {"type": ["string", "null"]}
 _FILLED = {"type": "string", "pattern": r"\S"}
+_LIST = {"type": "array", "items": {"type": "string"}}
+_FILLED_LIST = {"type": "array", "items": _FILLED, "minItems": 1}
+_SPLIT = BeforeValidator(split_texts)
 Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(TEXT)]
 Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_FILLED)]
-Texts = Annotated[
-    tuple[str, ...],
-    BeforeValidator(split_texts),
-    WithJsonSchema({"anyOf": [TEXT, {"type": "array", "items": {"type": "string"}}]}),
-]
+Texts = Annotated[tuple[str, ...], _SPLIT, WithJsonSchema({"anyOf": [TEXT, _LIST]})]
 FilledTexts = Annotated[
-    tuple[str, ...],
-    BeforeValidator(split_texts),
-    Field(min_length=1),
-    WithJsonSchema({"anyOf": [_FILLED, {"type": "array", "items": _FILLED, "minItems": 1}]}),
+    tuple[str, ...], _SPLIT, Field(min_length=1), WithJsonSchema({"anyOf": [_FILLED, _FILLED_LIST]})
 ]
 YesNo = Annotated[bool, BeforeValidator(_yes_or_no), WithJsonSchema({"type": ["string", "boolean", "null"]})]
 # The row's own culture or language, else the card's.
