@@ -21,7 +21,7 @@ pytest.importorskip("ray")
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "analysis"), str(TESTS / "models_served")]
 import corpus_samples as texts  # noqa: E402
-from served_tools import StubProcess, stub  # noqa: E402, F401 - the last is a fixture
+from served_tools import StubProcess  # noqa: E402
 
 import warm  # noqa: E402
 
@@ -119,13 +119,18 @@ JUDGED = (*JUDGED, "--matcher", "judge", "--judge", "openai:other", "--out", "ru
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def server() -> Iterator[StubProcess]:
+    """A server for all runs: its address is part of their signature."""
+    process = StubProcess({"delay": 0.15})
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="module")
+def judged(server: StubProcess, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The tables of the judged run where nothing is killed."""
-    folder, server = tmp_path_factory.mktemp("judged"), StubProcess({})
-    try:
-        return tables(folder / finished(folder, server.url, *JUDGED)["path"])
-    finally:
-        server.stop()
+    folder = tmp_path_factory.mktemp("judged")
+    return tables(folder / finished(folder, server.url, *JUDGED)["path"])
 
 
 @pytest.mark.parametrize(
@@ -141,20 +146,20 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_a_judged_run_on_ray_outlives_a_kill(
     tmp_path: Path,
     ray_folder: str,
-    stub: Any,  # noqa: F811
+    server: StubProcess,
     judged: dict[str, bytes],
     whom: str,
     at: str,
     by: signal.Signals,
 ) -> None:
     """Killed while the model is asked ("stub"), or while the judge ("other") is."""
-    server = stub(delay=0.15)
 
     def asked(model: str = at) -> int:
         return sum(one["asked"]["model"] == model for one in server.arrivals())
 
+    before = asked()
     process = started(tmp_path, ray_folder, server.url, *JUDGED, *RAY)
-    wait_until(lambda: asked() >= 6, process)
+    wait_until(lambda: asked() >= before + 6, process)
     if whom == "driver":  # a busy machine may take long to hand over the first answers
         wait_until(lambda: all(stores(tmp_path)) if at == "other" else stores(tmp_path)[0], process)
     if whom == "replica":

@@ -70,8 +70,12 @@ def acts_are_logged(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture
 def studio(empty_database: Path, tmp_path: Path, acts_are_logged: None) -> Iterator[Path]:
     """A database of the test's own; returns its file."""
+    from django.conf import settings
     from django.db import connection
 
+    from kapwa.studio.core import withdrawals
+
+    (settings.KAPWA_HOME / withdrawals.NAME).unlink(missing_ok=True)  # it lies beside the database
     if POSTGRESQL:
         empty_the_server()
         yield tmp_path
