@@ -131,14 +131,17 @@ def load_libraries() -> None:
 
 @cache
 def keep_embedded_weights() -> None:
-    """Load the embedded model's weights, for each fork to find in memory."""
+    """Load the embedded model's weights, for each fork to find in memory; where they cannot be, each says so itself."""
+    from kapwa.errors import KapwaError
     from kapwa.models import embedded, weights
     from kapwa.models.base import ModelOptions
 
     load, path, plain = weights.load, embedded.find(), ModelOptions()
-    assert path is not None
-    source = weights.locate(str(path))
-    kept = load(source, plain)
+    try:
+        source = weights.locate(str(path))
+        kept = load(source, plain)
+    except KapwaError:
+        return
 
     def from_memory(wanted: Any, options: ModelOptions) -> Any:
         same = wanted == source and (options.dtype, options.device) == (plain.dtype, plain.device)
