@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -92,7 +93,7 @@ def programs() -> Path:
 def serve(address: str) -> None:
     """Run each command that comes in a fork, until the input ends."""
     load_libraries()
-    signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, 0))
+    signal.signal(signal.SIGCHLD, reap)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
@@ -112,6 +113,13 @@ def serve(address: str) -> None:
             for file in files:
                 os.close(file)
             asker.close()
+
+
+def reap(*_signal: Any) -> None:
+    """Let go of every fork that has ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
 
 
 def load_libraries() -> None:
