@@ -277,7 +277,7 @@ def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: An
         codes = re.findall(rf"seoul-{question:03d},(p\w+),", table.decode("utf-8-sig"))
         assert codes == sorted(codes)
     plain = CliRunner().invoke(app, ["agreement", str(path)])
-    assert "Agreement in people's own answers" in plain.stdout
+    assert "Agreement in people’s own answers" in plain.stdout
 
 
 def test_each_share_is_of_all_whose_answer_counts(blend: Any) -> None:
