@@ -57,7 +57,7 @@ def compared(*runs: MadeRun) -> tuple[TaskView, pl.DataFrame]:
 def test_the_verdict_names_the_better_of_two_or_says_that_nobody_can_tell() -> None:
     better = verdict_sentence(*compared(wide_run(), wide_run("b/two", skill=0.1)))
     assert better.startswith("blend/saq: two is better than wide-model by 11.9 points over 16 cultures (95% interval ")
-    assert better.endswith("of them the difference is clear by itself.")
+    assert better.endswith("of them alone.")
     same = verdict_sentence(*compared(choice_run(), choice_run("b/two")))
     assert same.startswith("blend/mcq: wide-model and two cannot be told apart over 16 cultures (difference ")
     assert verdict_sentence(*compared(wide_run())) == ""

@@ -98,7 +98,7 @@ def _by_itself(view: TaskView, pairs: pl.DataFrame, row: Mapping[str, Any]) -> s
         return ""
     single = pairs.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
     same = sum(is_clear(one) and one["difference"] * row["difference"] > 0 for one in single)
-    return f"; in {same or 'none'} of them the difference is clear by itself"
+    return f"; it is clear in {same or 'none'} of them alone"
 
 
 def board_of(runs: Sequence[Run], same: Named | None = None) -> Table:
