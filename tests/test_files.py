@@ -108,14 +108,14 @@ def test_what_killed_writers_left_goes_with_the_next_call(tmp_path: Path) -> Non
 
 def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
-    with pytest.raises(UsageError, match=r"report is a folder, and a file is to be written"):
+    with pytest.raises(UsageError, match=r"report is a folder, but a file is needed"):
         write_text(tmp_path / "report", "new")
     assert [p.name for p in tmp_path.iterdir()] == ["report"]
 
 
 def test_no_pipe_or_device_is_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match=r"pipe is a pipe or a device, and a file is to be written"):
+    with pytest.raises(UsageError, match=r"pipe is a pipe or a device, but a file is needed"):
         write_text(tmp_path / "pipe", "x")
     assert (tmp_path / "pipe").is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

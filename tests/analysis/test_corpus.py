@@ -221,7 +221,7 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
     assert first.texts(key).texts == second.texts(key).texts
     for entry in ours:
         shutil.rmtree(entry)
-    with pytest.raises(RunError, match="taken away"):
+    with pytest.raises(RunError, match="was removed while it was in use"):
         first.texts(key)
 
 

@@ -48,7 +48,7 @@ def test_the_attribute_must_be_there_and_be_one(tmp_path: Path) -> None:
         ("nationality", float("nan"), "is NaN, not text"),
         ("nationality", 7, "is a number, not text"),
         ("concept", ["x"], "is a list, not text"),
-        ("topic", "x" * 2000, "no name"),
+        ("topic", "x" * 2000, "not a name"),
         ("text", 3, "is a number, not text"),
         ("text", "x" * 1_000_001, "at most 1000000"),
         ("sample", -1, "not a whole number"),

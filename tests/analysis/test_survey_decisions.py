@@ -145,7 +145,7 @@ def test_spellings_of_one_name_are_told(tmp_path: Path, one: str, other: str) ->
         text for text in found.notes.filter(pl.col("severity") == "warning")["text"] if "spell it in one way" in text
     ]
     assert len(said) == 1
-    assert f"{one!r} and {other!r} are taken for 2 identities" in said[0]
+    assert f"{one!r} and {other!r} are read as 2 identities" in said[0]
 
 
 def test_concepts_too_large_to_permute_are_told(

@@ -47,11 +47,11 @@ def test_lm_eval_results_become_runs(lm_eval_folder: Path, tmp_path: Path) -> No
     assert runs["lm-eval/tiny_mc"].items["target"].to_list() == ["eight", "ice", "mango", "seven"]
     notes = " ".join(runs["lm-eval/tiny_gen"].manifest["notes"])
     # BLEU is of all answers together: averaging items would invent a number.
-    assert "bleu is not taken over" in notes
-    assert "does not tell the culture and language" in notes
+    assert "bleu is not imported" in notes
+    assert "does not give the culture and language" in notes
     page = build_report(list(runs.values()), tmp_path / "report.html").read_text(encoding="utf-8")
     assert "lm-eval/tiny_mc" in page
-    assert "does not tell the culture and language" in page
+    assert "does not give the culture and language" in page
 
 
 def test_every_results_file_of_a_folder_becomes_runs(lm_eval_folder: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_every_results_file_of_a_folder_becomes_runs(lm_eval_folder: Path, tmp_p
 
 @pytest.mark.parametrize("language", ["xx-bad!", "", "Tagalog language", "f"])
 def test_a_language_is_a_tag(lm_eval_folder: Path, tmp_path: Path, language: str) -> None:
-    with pytest.raises(UsageError, match="is no language tag"):
+    with pytest.raises(UsageError, match="is not a language tag"):
         kapwa.import_result(lm_eval_folder, out=tmp_path / "runs", language=language)
     with pytest.raises(UsageError, match="The culture cannot be"):
         kapwa.import_result(lm_eval_folder, out=tmp_path / "runs", culture=" ")
@@ -207,7 +207,7 @@ def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_pat
     assert sorted(Path(path).name for path in json.loads(done.stdout)["runs"]) == sorted(
         path.name for path in tmp_path.iterdir()
     )
-    assert "does not tell the culture and language" in done.stderr
+    assert "does not give the culture and language" in done.stderr
 
 
 def test_each_filter_is_a_metric_and_answers_stand_once(lm_eval_folder: Path, tmp_path: Path) -> None:

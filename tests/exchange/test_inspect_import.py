@@ -130,7 +130,7 @@ def test_letters_numbers_nan_epochs_and_several_scorers(tmp_path: Path) -> None:
     assert run.scores["sample"].unique().sort().to_list() == [0, 1]
     assert run.answers.height == 8
     assert any(
-        "colours is not taken over: it has a value that is not a number ('blue')" in n for n in run.manifest["notes"]
+        "colours is not imported: it has a value that is not a number ('blue')" in n for n in run.manifest["notes"]
     )
 
 
@@ -242,7 +242,7 @@ def _with_scores(log: EvalLog, scores: Any) -> None:
         (lambda log: setattr(log, "samples", log.samples[:2]), "holds 2 of the 4 samples"),
         (lambda log: setattr(log, "version", 3), "damaged one .*version 3 of log format"),
         (lambda log: _with_scores(log, None), "no metric that is a mean(.|\n)*inspect score"),
-        (lambda log: _with_scores(log, {"right": Score(value="blue")}), "no metric that is a mean(.|\n)*no number"),
+        (lambda log: _with_scores(log, {"right": Score(value="blue")}), "no metric that is a mean(.|\n)*not a number"),
     ],
 )
 def test_what_cannot_become_a_run_is_refused(tmp_path: Path, change: Callable[[EvalLog], None], told: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from studio_people import Someone, enter
 
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}  # the same in every studio
+_COUNTERS_KEPT = ", ".join(f"'{table}_id_seq'" for table in sorted(KEPT))
 
 
 class Cast:
@@ -44,7 +45,8 @@ class Cast:
             for table in filled_tables(cursor):
                 cursor.execute(f"SELECT * FROM {table}")
                 self.rows[table] = cursor.fetchall()
-            cursor.execute("SELECT sequencename, last_value FROM pg_sequences WHERE last_value IS NOT NULL")
+            counted = f"last_value IS NOT NULL AND sequencename NOT IN ({_COUNTERS_KEPT})"
+            cursor.execute(f"SELECT sequencename, last_value FROM pg_sequences WHERE {counted}")
             self.counted = cursor.fetchall()
 
     def _put_back(self) -> None:
@@ -82,6 +84,7 @@ def empty_the_server() -> None:
     with connection.cursor() as cursor:
         deletions = [f"DELETE FROM {table}" for table in filled_tables(cursor)]
         unchecked = "SET session_replication_role = replica"  # keys between tables, all of which end up empty
-        restart = "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S'"
+        counters = f"relkind = 'S' AND relname NOT IN ({_COUNTERS_KEPT})"
+        restart = f"SELECT setval(oid, 1, false) FROM pg_class WHERE {counters}"
         checked = "SET session_replication_role = DEFAULT"
         cursor.execute("; ".join([unchecked, *deletions, restart, checked]))

@@ -245,7 +245,7 @@ def test_nobody_validates_what_they_wrote_or_reviewed_and_changed_situations_wai
     rows = {one.situation: one.id for one in Drawn.objects.filter(set=made.id)}
     fe = enter(project, "Fe", "validator")
     hidden, _ = task_of(fe.get("work/baseline/"))
-    assert "There is nothing for you to do" in people["berto"].get("work/baseline/")
+    assert "There is nothing more for you to do" in people["berto"].get("work/baseline/")
     for row in rows.values():
         people["berto"].post("work/baseline/", {**hidden, "subject": row, "button": "cannot"}, status=400)
     fe.post("work/baseline/", {**hidden, "field_chosen": "1", "button": "save"})
@@ -501,5 +501,5 @@ def test_choices_among_words_that_an_erasure_took_back_do_not_count(project: Any
     people["dina"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert (Drawn.objects.count(), Judgement.objects.count()) == (0, 0)
     assert Event.objects.filter(kind="text.judged", erased=False).count() == 1  # her choice, of nothing now
-    assert "There is nothing for you to do" in who.get("work/baseline/")
+    assert "There is nothing more for you to do" in who.get("work/baseline/")
     assert differences(project) == []

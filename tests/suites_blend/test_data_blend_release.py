@@ -208,8 +208,8 @@ def test_all_entries_know_their_line(release: Path) -> None:
     path = release / "annotations/Spain_data.json"
     lines = path.read_text(encoding="utf-8").split("\n")
     for one in load_path(release).entries:
-        if one.path == path:
-            assert lines[one.row - 1].strip() == json.dumps(one.question.id) + ": {"
+        if one.origin.path == path:
+            assert lines[one.origin.row - 1].strip() == json.dumps(one.question.id) + ": {"
 
 
 def test_blend_is_read_from_the_files_of_two_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

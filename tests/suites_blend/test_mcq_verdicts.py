@@ -145,9 +145,9 @@ def test_a_person_can_review_without_any_model(tmp_path: Path) -> None:
         (("q-9", "", "Juice", "Tea", "", "", "same"), ("row 2", "column 'question_id'", "'q-9'")),
         (
             ("q-1", "", "Juise", "Lemonade", "", "", "same"),
-            ("column 'option_a'", "'Juise' is no answer to q-1", "juice"),
+            ("column 'option_a'", "'Juise' is not an answer to q-1", "juice"),
         ),
-        (("q-1", "", "Juice", "Lemonade", "", "", "yes"), ("column 'override'", "'yes' is no verdict", '"same"')),
+        (("q-1", "", "Juice", "Lemonade", "", "", "yes"), ("column 'override'", "'yes' is not a verdict", '"same"')),
         (("q-1", "", "Juice", "Lemonade", "maybe", "", ""), ("column 'verdict'", "'maybe'")),
     ],
 )

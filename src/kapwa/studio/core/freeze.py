@@ -165,7 +165,7 @@ def _check(plan: Plan, version: str, numbers: tuple[int, int, int]) -> None:
         last, place = _numbers(form.last.version), ("major", "minor", "patch").index(plan.step)
         least = (*last[:place], last[place] + 1, 0, 0)[:3]
         if numbers < least:
-            names = {"version": version, "previous": form.last.version, "why": plan.why}
+            names = {"version": version, "before": form.last.version, "why": plan.why}
             message = _("%(version)s is too small a step after %(before)s: %(why)s.") % names
             raise UsageError(message, hint=_("Use %(version)s.") % {"version": ".".join(map(str, least))})
 
