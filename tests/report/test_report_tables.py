@@ -15,7 +15,7 @@ from pages import printed
 from report_fixtures import MC, make_run
 
 from kapwa.cli.output import show
-from kapwa.report import comparisons, tables, wording
+from kapwa.report import comparisons, differences, tables, wording
 from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
@@ -88,7 +88,7 @@ def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
         part = frame.filter(pl.col("culture").is_null() == over, metric="mc1")
         smallest = part.sort("p_value").row(0, named=True)
         assert smallest["p_holm"] == pytest.approx(min(1.0, family * smallest["p_value"]))
-    table = tables.comparison_table(view, frame, "pairs", "Pairs")
+    table = differences.comparison_table(view, frame, "pairs", "Pairs")
     assert any("higher" in row[-1].text for row in table.rows)
     assert read(table)[0]["a"] == "a"
 
@@ -170,7 +170,7 @@ def test_csv_disarms_formulas_in_users_text() -> None:
 def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
     view = view_of(*(make_run(f"m{i}", skill=0.1 * i, cultures=("Filipino",), variants=("full",)) for i in range(8)))
     frame = comparisons.run_pairs(view)
-    table = tables.comparison_table(view, frame, "pairs", "Pairs")
+    table = differences.comparison_table(view, frame, "pairs", "Pairs")
     assert len(table.rows) == 40 < frame.height == len(read(table))
     assert "40 clearest of 56" in table.note
     assert table.rows[0][-1].strong

@@ -14,7 +14,7 @@ from report_fixtures import MadeRun, make_run
 from rich.console import Console
 
 import kapwa
-from kapwa.report import page, tables
+from kapwa.report import differences, page
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.sentences import comparison_sentence, verdict_words
 from kapwa.report.terminal import render_comparison
@@ -61,7 +61,7 @@ def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pyte
             for column in ("p_value", "p_holm", "p_bh", "p_varies_holm", "family"):
                 assert row[column] == found[key][column], (k, key, column)
         # The table of the page and its CSV.
-        table = tables.comparison_table(view, pairs, "pairs", "Pairs")
+        table = differences.comparison_table(view, pairs, "pairs", "Pairs")
         assert table is not None
         for line, cells in zip(csv.DictReader(io.StringIO(table.csv)), table.rows, strict=True):
             row = wanted[line["metric"], line["culture"] or None]

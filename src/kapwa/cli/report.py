@@ -52,11 +52,7 @@ def report(
     """
     import kapwa
     from kapwa.analysis.result import Analysis
-    from kapwa.report.analysis.page import save_analysis_figures
-    from kapwa.report.board import board_of
-    from kapwa.report.figures import save_figures
     from kapwa.report.people import export_people_csv
-    from kapwa.report.render import latex_table, markdown_table, terminal_table
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
@@ -75,19 +71,33 @@ def report(
     margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
     note(f"Report: {write_report(sources, output, people=people or (), answers=most, **margins)}")
     if figures is not None:
-        if isinstance(sources, Analysis):
-            drawn = save_analysis_figures(sources, figures)
-        else:
-            drawn = save_figures(sources, figures, named)
-        for path in drawn:
-            note(f"Figure: {path}")
+        _write_figures(sources, figures, named)
     for member in members if folders else ():
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if csv is not None and people and not isinstance(sources, Analysis):
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
     if table is not None and not isinstance(sources, Analysis):
-        forms: dict[str, Any] = {"text": terminal_table, "markdown": markdown_table, "latex": latex_table}
-        show(forms[table](board_of(sources, named)))
+        _print_board(sources, named, table)
+
+
+def _print_board(runs: Any, same: Any, form: str) -> None:
+    """Print every system on every task as text, Markdown or LaTeX."""
+    from kapwa.report.board import board_of
+    from kapwa.report.render import latex_table, markdown_table, terminal_table
+
+    forms: dict[str, Any] = {"text": terminal_table, "markdown": markdown_table, "latex": latex_table}
+    show(forms[form](board_of(runs, same)))
+
+
+def _write_figures(sources: Any, folder: Path, same: Any) -> None:
+    """Write each chart of runs, or of an analysis, as SVG and PNG, and say where."""
+    from kapwa.analysis.result import Analysis
+    from kapwa.report.analysis.page import save_analysis_figures
+    from kapwa.report.figures import save_figures
+
+    of_analysis = isinstance(sources, Analysis)
+    for path in save_analysis_figures(sources, folder) if of_analysis else save_figures(sources, folder, same):
+        note(f"Figure: {path}")
 
 
 def _table_folders(sources: Sequence[Path], csv: Path) -> dict[Path, Path]:

@@ -154,8 +154,7 @@ class Client:
 
     def quoted(self, text: str) -> str:
         """Return what a server said for a message: no secret, one line, not long, nothing that steers a terminal."""
-        # Secrets go first: a cut through the middle of a key would hide it from the search for it.
-        line = " ".join(hide(text, self.secrets).split())[:300]
+        line = " ".join(hide(text, self.secrets).split())[:300]  # keys go first: a cut could hide one from the search
         return "".join(c if c.isprintable() else "\ufffd" for c in line)
 
     def trouble(self, fault: CallError, model: str = "") -> ModelError:
@@ -195,8 +194,7 @@ class Client:
             raise CallError(f"the answer is not valid JSON{kind}", retry=True) from None
 
     def _connected(self) -> aiohttp.ClientSession:
-        # No limit on connections: the semaphore bounds the calls that are open. No netrc (trust_env), which
-        # might send another key than the user named.
+        # No limit on connections: the semaphore bounds open calls. No netrc (trust_env): it may hold another key.
         connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(), keepalive_timeout=KEEP_ALIVE)
         jar = aiohttp.DummyCookieJar()
         return aiohttp.ClientSession(connector=connector, headers=self._headers, cookie_jar=jar)

@@ -65,28 +65,45 @@ def warnings(view: TaskView) -> list[str]:
 
         said += without_rules(subject.language for subject in view.subjects)
     for label, run in zip(view.labels, view.runs, strict=True):
-        options = run.manifest.get("options", {})
-        system, shots, samples = (options.get(name) for name in ("system", "shots", "samples"))
-        drawn = (
-            f"{isolate(label)}: {samples} answers were drawn for each prompt, at temperature "
+        said += _run_warnings(isolate(label), run.manifest)
+    said += [*_other_keys(view), *_rough_intervals(view)]
+    whose = []
+    for subject in view.subjects if view.split_variants else ():
+        asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
+        if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
+            whose.append(isolate(subject.label))
+    if whose:
+        said.append(f"{some_names(whose)}: in English only; each question is asked and counted once.")
+    return said
+
+
+def _run_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What was drawn or shown, and what failed, in one run."""
+    options = manifest.get("options", {})
+    system, shots, samples = (options.get(name) for name in ("system", "shots", "samples"))
+    if samples and int(samples) > 1:
+        yield (
+            f"{label}: {samples} answers were drawn for each prompt, at temperature "
             f"{options.get('temperature')}; they are averaged first, so that an item counts once."
         )
-        said += [drawn] if samples and int(samples) > 1 else []
-        before = [f"the system message {isolate(wording.truncate(label_text(system), 120))}"] if system else []
-        before += [wording.count(int(shots), "answered example")] if shots else []
-        if before:
-            said.append(f"{isolate(label)}: {' and '.join(before)} came before every question.")
-        failed = int(run.manifest.get("counts", {}).get("failed") or 0)
-        if failed:
-            reasons = run.manifest.get("failures") or []
-            most = f" (most often: {label_text(reasons[0]['reason'])[:160]})" if reasons else ""
-            total = int(run.manifest["counts"].get("unique") or run.manifest["counts"].get("requests") or failed)
-            said.append(
-                f"{isolate(label)}: {wording.count(failed, 'request')} of {total:,} got no answer and "
-                f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
-                "The same command asks them again."
-            )
-    said += _other_keys(view)
+    before = [f"the system message {isolate(wording.truncate(label_text(system), 120))}"] if system else []
+    before += [wording.count(int(shots), "answered example")] if shots else []
+    if before:
+        yield f"{label}: {' and '.join(before)} came before every question."
+    failed = int(manifest.get("counts", {}).get("failed") or 0)
+    if failed:
+        reasons = manifest.get("failures") or []
+        most = f" (most often: {label_text(reasons[0]['reason'])[:160]})" if reasons else ""
+        total = int(manifest["counts"].get("unique") or manifest["counts"].get("requests") or failed)
+        yield (
+            f"{label}: {wording.count(failed, 'request')} of {total:,} got no answer and "
+            f"{'is' if failed == 1 else 'are'} not in these numbers{most}. "
+            "The same command asks them again."
+        )
+
+
+def _rough_intervals(view: TaskView) -> Iterator[str]:
+    """Whose intervals rest on too little to hold what they promise."""
     rough: dict[str, None] = {}
     binary = view.metrics[view.metric].get("binary")
     few = FEW_CLUSTERS if binary else FEW_OF_A_MEASURE
@@ -98,19 +115,11 @@ def warnings(view: TaskView) -> list[str]:
         ):
             rough[isolate(subject.label)] = None
     if rough:
-        said.append(
+        yield (
             f"The intervals of {some_names(list(rough))} are rough: they rest on fewer than {few} "
             f"{view.unit[1]}, or on large ones whose answers are nearly all right or nearly all wrong. In simulations, "
             f"such 95% intervals held the true value {88 if binary else 70} to 99 times in 100."
         )
-    whose = []
-    for subject in view.subjects if view.split_variants else ():
-        asked = [variant for variant in view.variants if view.estimate(0, subject, view.metric, variant)]
-        if {view.language_of(subject, variant) for variant in asked} == {"en"} and len(asked) < len(view.variants):
-            whose.append(isolate(subject.label))
-    if whose:
-        said.append(f"{some_names(whose)}: in English only; each question is asked and counted once.")
-    return said
 
 
 def _other_keys(view: TaskView) -> Iterator[str]:

@@ -20,6 +20,7 @@ from kapwa.report import answers as browsed
 from kapwa.report import (
     charts,
     comparisons,
+    differences,
     heat,
     notes,
     overview,
@@ -170,7 +171,6 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
     variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
     correlated = run_correlations(view) if several else None
     confused = view.confusions()
-    drawn = any(run.scores["sample"].max() for run in view.runs)
     subjects, asked = [], browsed.answer_table(view)
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
     for s in view.subjects:
@@ -193,7 +193,7 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
         "axes": axes,
         "whose": {
             "figures": [heat.confusion_chart(view, one) for one in confused],
-            "tables": [tables.confusion_table(view, one) for one in confused],
+            "tables": [differences.confusion_table(view, one) for one in confused],
         }
         if confused
         else None,
@@ -206,7 +206,7 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
         "compared": pairs,
         "pairs": None,
         "variants": None,
-        "multiverse": _multiverse(view) if len(view.variants) > 1 or drawn else None,
+        "multiverse": _multiverse(view),
         "counts": tables.counts_table(view),
         "losses": sentences.loss_sentences(view),
         "correlations": None if correlated is None else _agreement(view, correlated),
@@ -215,11 +215,11 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
         "warnings": notes.warnings(view),
     }
     if pairs.height:
-        part["pairs"] = tables.comparison_table(view, pairs, "pairs", "Models compared on the same items")
+        part["pairs"] = differences.comparison_table(view, pairs, "pairs", "Models compared on the same items")
         part["pair_sentences"] = summaries.tally_sentences(view, pairs) if across else _pair_sentences(view, pairs)
     if variants.height:
         caption = "Prompt variants compared on the same items"
-        part["variants"] = tables.comparison_table(view, variants, "variants", caption)
+        part["variants"] = differences.comparison_table(view, variants, "variants", caption)
         part["variant_sentences"] = _pair_sentences(view, variants)
     return part
 
@@ -242,6 +242,8 @@ def _multiverse(view: TaskView) -> Part | None:
     """What other wordings and draws would have given; None where there was one of each."""
     from kapwa.report import multiverse
 
+    if len(view.variants) < 2 and not any(run.scores["sample"].max() for run in view.runs):
+        return None
     table = multiverse.variance_table(view)
     if table is None:
         return None
@@ -305,7 +307,7 @@ def _across(view: TaskView) -> Part:
         "scores": first,
         "others": [table for name, table in by_culture.items() if table and name not in released],
         "reference": [table for name, table in by_culture.items() if table and name in released],
-        "gaps": tables.comparison_table(view, gaps, "gaps", alike) if gaps.height else None,
+        "gaps": differences.comparison_table(view, gaps, "gaps", alike) if gaps.height else None,
         "gap_sentences": by_share + _pair_sentences(view, gaps) if gaps.height else [],
         "topics": plots.topic_charts(view),
         "topic_table": overview.topic_table(view),
@@ -338,7 +340,7 @@ def _axes(view: TaskView) -> list[Part]:
         if frame.height:
             told, drawn = summaries.contrast_sentences(view, frame), plots.contrast_charts(view, frame)
             part: Part = {"axis": axis, "title": title, "lead": lead, "sentences": told, "figures": drawn}
-            found.append({**part, "table": tables.contrast_table(view, frame)})
+            found.append({**part, "table": differences.contrast_table(view, frame)})
     return found
 
 

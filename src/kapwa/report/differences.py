@@ -1,0 +1,138 @@
+"""The report's tables of differences: pairs of runs, variants, contrasts, and whose answers stand for whose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from kapwa.report import wording
+from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
+from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
+from kapwa.report.table import Cell, Column, Row, Table, amount_column, count_column, p_column
+from kapwa.report.view import Confusion, TaskView
+from kapwa.report.wording import clean, culture_name, isolate
+from kapwa.stats.families import is_clear
+
+MOST_PAIRS = 40
+MOST_OTHERS = 3
+
+
+def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str) -> Table | None:
+    """Paired differences in words and numbers; rows whose difference is more than noise stand bold.
+
+    Of very many, those with the smallest p-values are shown; the CSV holds all.
+    """
+    if not frame.height:
+        return None
+    shown = frame
+    if frame.height > MOST_PAIRS:
+        shown = frame.sort(pl.col("culture").is_not_null(), "p_holm", "p_value", nulls_last=True).head(MOST_PAIRS)
+    note = "“Detectable”: a true difference of this size is found four times in five, a smaller one less often."
+    if shown.height < frame.height:
+        note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
+    note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
+
+    def pair(row: Row) -> Cell:
+        where = [isolate(place_words(row))] if len(view.subjects) > 1 else []
+        where += [view.titles[row["metric"]].split(":")[0]]
+        where += [isolate(clean(row["model"]))] if row.get("model") else []
+        return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))
+
+    def shared(row: Row) -> Cell:
+        return Cell(f"{row['n']:,}", wording.count(int(row["clusters"]), *view.unit), number=True)
+
+    def verdict(row: Row) -> Cell:
+        clear = is_clear(row)
+        words = verdict_words(row, view.metrics[row["metric"]])
+        return Cell(words, falls_at(row), strong=clear, muted=not clear)
+
+    columns = [
+        Column("Difference", pair),
+        Column("Points (95% interval)", lambda row: _change(row, view.metrics[row["metric"]])),
+        p_column("p (Holm)"),
+        Column(
+            "Detectable", lambda row: Cell(wording.detectable(row["mde"], view.metrics[row["metric"]]), number=True)
+        ),
+        Column("Shared", shared),
+        Column("Verdict", verdict),
+    ]
+    return Table(f"{view.slug}-{key}", caption, with_verdicts(frame, view.metrics), columns, note, shown)
+
+
+def _change(row: Row, info: Mapping[str, Any]) -> Cell:
+    """A difference, bold where it is more than noise; under it its interval."""
+    between = wording.change_interval(row["low"], row["high"], info)
+    return Cell(wording.change(row["difference"], info), between, number=True, strong=is_clear(row))
+
+
+def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
+    """Two variants by culture: both values, the paired difference, its adjusted p; the CSV holds every pair."""
+    if not frame.height:
+        return None
+    axis, held = frame["axis"][0], frame["held"][0]
+    info = view.metrics[view.metric]
+    shown = frame.filter(pl.col("held") == held).sort(
+        "model", pl.col("cultures") == 1, -pl.col("difference").fill_null(0.0), maintain_order=True
+    )
+    first, second = part_names(shown.row(0, named=True), axis)
+
+    def place(row: Row) -> Cell:
+        asked = axis == "asked" and row["cultures"] == 1
+        small = [language_facts(contrast_language(view, row))[0]] if asked else []
+        small += [isolate(clean(row["model"]))] if row["model"] else []
+        return Cell(place_words(row), ", ".join(small))
+
+    def difference(row: Row) -> Cell:
+        return _change(row, info)._replace(muted=not is_clear(row))
+
+    columns = [
+        Column("Culture", place),
+        *(
+            amount_column(name[:1].upper() + name[1:], side, info)
+            for name, side in ((first, "a_value"), (second, "b_value"))
+        ),
+        Column("Difference", difference),
+        p_column("p (Holm)"),
+        count_column("Items", "n"),
+    ]
+    return Table(
+        key=f"{view.slug}-{axis}",
+        caption=f"{view.titles[view.metric]}: {first} minus {second}, {held_name(axis, held)}",
+        frame=with_verdicts(frame, view.metrics),
+        columns=columns,
+        shown=shown,
+        note=f"Bold: more than noise. {pair_notes(frame, view.unit[0], view.noun[0])}",
+    )
+
+
+def confusion_table(view: TaskView, confusion: Confusion) -> Table:
+    """For each culture, whose answers were given most often in place of its own; the CSV holds every pair."""
+    label, share = view.labels[confusion.run], {"low": 0.0, "high": 1.0}
+    subjects = {subject.culture: subject.label for subject in view.by_score(view.metric)}
+    ranked = confusion.table.sort("value", "other", descending=[True, False])
+    by_culture = {name: ranked.filter(pl.col("culture") == name).head(MOST_OTHERS) for name in subjects}
+    places = dict(enumerate(("Most often", "Second", "Third")))
+    shown = pl.concat(rows.with_row_index("place") for rows in by_culture.values())
+
+    def lost(row: Row) -> Cell:
+        counts = by_culture[row["culture"]]["wrong"].drop_nulls() if "wrong" in row else ()
+        return Cell(subjects[row["culture"]], wording.count(int(max(counts)), "wrong answer") if len(counts) else "")
+
+    def other(row: Row) -> Cell:
+        between = wording.interval(row.get("low"), row.get("high"), share)
+        return Cell(culture_name(row["other"]), f"{wording.amount(row['share'], share)} ({between})")
+
+    return Table(
+        key=f"{view.slug}-confusion-{confusion.run}-{label}",
+        caption=f"Whose answers the model gives most often when it is wrong: {isolate(label)}, "
+        f"{variant_name(confusion.variant)}",
+        frame=confusion.table.drop("value"),
+        columns=[Column("Asked about", lost), Column("", other, spread=True)],
+        shown=shown,
+        by=["culture"],
+        across=("place", places),
+        note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
+        "several cultures.",
+    )
