@@ -55,7 +55,7 @@ def test_a_small_run(tmp_path: Path) -> None:
     """Four items of kalahi/mc: the bar is 250 functions in 45 modules. The report takes 89 of them, in 13."""
     data = ("--data", "sample:filipino", "--limit", "4", "--out", str(tmp_path))
     functions, modules = count(AT_ONCE, "run", "kalahi/mc", "--model", "parrot:x", *data)
-    assert functions <= 294
+    assert functions <= 297
     assert modules <= 51
 
 
@@ -69,7 +69,7 @@ def test_a_small_scoring(tmp_path: Path) -> None:
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     options = ("--limit", "4", "--variant", "local/inst-4", "--country", "South_Korea", "--out", str(tmp_path))
     functions, modules = count("", "score", "blend/saq", "--responses", str(replies), *options)
-    assert functions <= 541
+    assert functions <= 544
     assert modules <= 83
 
 
