@@ -75,7 +75,9 @@ def test_the_verdict_of_many_names_those_that_may_be_the_best() -> None:
 def test_every_number_of_the_board_is_that_of_its_csv() -> None:
     views = arrange([wide_run(), wide_run("b/two", skill=0.1), choice_run(), choice_run("b/two")])  # type: ignore[list-item]
     table = board_table(views, [run_pairs(view) for view in views])
-    assert [cells[0].text for cells in table.rows] == ["two", "wide-model", "Guessing", "Best trick", "People"]
+    assert [cells[0].text for cells in table.rows] == ["two", "wide-model", "Guessing", "Best trick", "Ceiling"]
+    tricks = {row[0].text: row[1].small for row in table.rows}
+    assert (tricks["Guessing"], tricks["Best trick"]) == ("", "other cultures' usual answer")
     values = {(line["system"], line["task"]): line for line in csv.DictReader(io.StringIO(table.csv))}
     for cells in table.rows:
         for cell, view in zip(cells[1:], views, strict=True):

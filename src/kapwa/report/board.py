@@ -26,7 +26,8 @@ from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
 # Rows below those of systems, and which of the marks beside a score each shows.
-_MARKS = {"base": "Guessing", "best": "Best trick", "top": "People"}
+_MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
+_GUESSING = ("chance", "no preference")  # marks of other names at the base are tricks
 _SHARES = ("relative", "relative_low", "relative_high")
 _OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
 _FRAME: dict[str, Any] = {
@@ -128,7 +129,8 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[pl.DataFrame]) -> Tab
     for name, title in _MARKS.items():
         for place, view in enumerate(views):
             mark = getattr(_marks(view, 0), name)
-            if mark is not None and not (name == "best" and mark == _marks(view, 0).base):
+            # A task without guessing has its highest trick at the base.
+            if mark is not None and (name == "top" or (mark.name in _GUESSING) == (name == "base")):
                 facts = {"system": title, "kind": name, "place": place, "words": mark.words, "value": mark.value}
                 rows.append(facts | {"low": mark.low, "high": mark.high})
     for row in rows:
