@@ -72,6 +72,26 @@ def test_the_verdict_of_many_names_those_that_may_be_the_best() -> None:
     )
 
 
+def test_a_leader_that_is_not_better_than_all_others_is_not_said_to_be() -> None:
+    view, pairs = compared(*(make_run(name, cultures=("Filipino",)) for name in "abc"))
+    size = {("a", "b"): (0.3, 0.001), ("b", "c"): (0.3, 0.001), ("a", "c"): (0.3, 0.4)}
+    rows = []
+    for one in pairs.filter(metric=view.metric, variant=view.variant).to_dicts():
+        difference, p = size[one["a"], one["b"]]
+        rows.append(one | row(one["a"], one["b"], difference, p))
+    told = verdict_sentence(view, pl.DataFrame(rows, schema=pairs.schema))
+    assert "may be the best (a)" in told
+    assert "better than each" not in told
+
+
+def test_a_system_without_a_score_stands_last_and_breaks_nothing() -> None:
+    runs = [make_run("lost", cultures=("Filipino",), variants=("full",), gone={"failed": 16})]
+    runs.append(make_run("b", cultures=("Filipino",), variants=("full",)))
+    table = board_table(arrange(runs), [run_pairs(arrange(runs)[0])])  # type: ignore[arg-type]
+    assert [cells[0].text for cells in table.rows][:2] == ["b", "lost"]
+    assert table.rows[1][1].small == "no score"
+
+
 def test_every_number_of_the_board_is_that_of_its_csv() -> None:
     views = arrange([wide_run(), wide_run("b/two", skill=0.1), choice_run(), choice_run("b/two")])  # type: ignore[list-item]
     table = board_table(views, [run_pairs(view) for view in views])

@@ -7,6 +7,7 @@ so, by paired tests of every two systems (Holm over all pairs of a task). Hence 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.comparisons import over_cultures, run_pairs
-from kapwa.report.marks import Mark
+from kapwa.report.marks import Estimate, Mark
 from kapwa.report.overview import model_rows
 from kapwa.report.table import Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
@@ -69,11 +70,12 @@ def verdict_sentence(view: TaskView, pairs: pl.DataFrame) -> str:
     if len(rows) == 1:
         return f"{view.task}: {_of_two(rows[0], info, over)}{_by_itself(view, pairs, rows[0])}."
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
-    best = {name for name, (low, _) in ranks(names, rows).items() if low == 1}
+    intervals = ranks(names, rows)
+    best = {name for name, (low, _) in intervals.items() if low == 1}
     if len(best) == len(names):
         return f"{view.task}: none of the {len(names)} systems can be told apart from the others{over}."
     leaders = [isolate(name) for name in names if name in best]
-    if len(leaders) == 1:
+    if (1, 1) in intervals.values():
         return f"{view.task}: {leaders[0]} is better than each of the {len(names) - 1} others{over}."
     shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
     lead = f"{len(leaders)} of {len(names)} systems may be the best{over}"
@@ -116,7 +118,7 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[pl.DataFrame]) -> Tab
     by_place = [ranks(view.labels, decisive_pairs(view, frame)) for view, frame in zip(views, pairs, strict=True)]
     rows: list[dict[str, Any]] = []
     estimates = model_rows(columns)
-    for system in sorted(estimates, key=lambda name: [-(row or {}).get("value", -1.0) for row in estimates[name]]):
+    for system in sorted(estimates, key=lambda name: [_place_of(row) for row in estimates[name]]):
         for place, row in enumerate(estimates[system]):
             view = views[place]
             facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
@@ -154,6 +156,12 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[pl.DataFrame]) -> Tab
         across=("place", heads),
         note=_note(views),
     )
+
+
+def _place_of(row: Estimate | None) -> float:
+    """Sort higher scores first, and systems without a score last."""
+    value = None if row is None else row["value"]
+    return -value if wording.known(value) else math.inf
 
 
 def _marks(view: TaskView, run: int) -> Any:

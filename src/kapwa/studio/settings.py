@@ -155,7 +155,7 @@ def _make_secret(path: Path) -> None:
     try:
         os.link(name, path)
     except FileExistsError:
-        pass
+        pass  # another process was first, and its secret counts
     except OSError:  # a disk that knows no links, such as a memory stick
         os.replace(name, path)
     Path(name).unlink(missing_ok=True)
