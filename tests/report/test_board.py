@@ -12,7 +12,7 @@ from browsing import BROWSER, probed, without_policy
 from pages import Page, render_page
 from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
-from kapwa.report.board import board_table, ranks, verdict_sentence
+from kapwa.report.board import board_of, board_table, ranking_pairs, ranks, verdict_sentence
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.page import build_report
 from kapwa.report.render import latex_table, markdown_table
@@ -49,9 +49,9 @@ def test_a_rank_interval_is_that_of_every_order_the_tests_allow() -> None:
             assert max(places[name]) <= high
 
 
-def compared(*runs: MadeRun) -> tuple[TaskView, pl.DataFrame]:
+def compared(*runs: MadeRun) -> tuple[TaskView, list[dict[str, Any]], pl.DataFrame]:
     view = arrange(runs)[0]  # type: ignore[arg-type]
-    return view, run_pairs(view)
+    return view, ranking_pairs(view), run_pairs(view)
 
 
 def test_the_verdict_names_the_better_of_two_or_says_that_nobody_can_tell() -> None:
@@ -73,13 +73,10 @@ def test_the_verdict_of_many_names_those_that_may_be_the_best() -> None:
 
 
 def test_a_leader_that_is_not_better_than_all_others_is_not_said_to_be() -> None:
-    view, pairs = compared(*(make_run(name, cultures=("Filipino",)) for name in "abc"))
+    view, pairs, single = compared(*(make_run(name, cultures=("Filipino",)) for name in "abc"))
     size = {("a", "b"): (0.3, 0.001), ("b", "c"): (0.3, 0.001), ("a", "c"): (0.3, 0.4)}
-    rows = []
-    for one in pairs.filter(metric=view.metric, variant=view.variant).to_dicts():
-        difference, p = size[one["a"], one["b"]]
-        rows.append(one | row(one["a"], one["b"], difference, p))
-    told = verdict_sentence(view, pl.DataFrame(rows, schema=pairs.schema))
+    rows = [pair | row(pair["a"], pair["b"], *size[pair["a"], pair["b"]]) for pair in pairs]
+    told = verdict_sentence(view, rows, single)
     assert "may be the best (a)" in told
     assert "better than each" not in told
 
@@ -87,14 +84,14 @@ def test_a_leader_that_is_not_better_than_all_others_is_not_said_to_be() -> None
 def test_a_system_without_a_score_stands_last_and_breaks_nothing() -> None:
     runs = [make_run("lost", cultures=("Filipino",), variants=("full",), gone={"failed": 16})]
     runs.append(make_run("b", cultures=("Filipino",), variants=("full",)))
-    table = board_table(arrange(runs), [run_pairs(arrange(runs)[0])])  # type: ignore[arg-type]
+    table = board_of(runs)  # type: ignore[arg-type]
     assert [cells[0].text for cells in table.rows][:2] == ["b", "lost"]
     assert table.rows[1][1].small == "no score"
 
 
 def test_every_number_of_the_board_is_that_of_its_csv() -> None:
     views = arrange([wide_run(), wide_run("b/two", skill=0.1), choice_run(), choice_run("b/two")])  # type: ignore[list-item]
-    table = board_table(views, [run_pairs(view) for view in views])
+    table = board_table(views, [ranking_pairs(view) for view in views])
     assert [cells[0].text for cells in table.rows] == ["two", "wide-model", "Guessing", "Best trick", "Ceiling"]
     tricks = {row[0].text: row[1].small for row in table.rows}
     assert (tricks["Guessing"], tricks["Best trick"]) == ("", "other cultures' usual answer")
@@ -112,7 +109,7 @@ def test_every_number_of_the_board_is_that_of_its_csv() -> None:
 
 def test_the_board_goes_into_a_paper() -> None:
     runs = [make_run("a_b|c", cultures=("Filipino",), skill=0.8), make_run("50% {x}", cultures=("Filipino",))]
-    table = board_table(arrange(runs), [run_pairs(arrange(runs)[0])])  # type: ignore[arg-type]
+    table = board_of(runs)  # type: ignore[arg-type]
     lines = markdown_table(table).splitlines()
     assert lines[0] == "**The board**"
     assert lines[2:4] == ["| System | MC1 (kalahi/mc) |", "| :-- | --: |"]

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import over_cultures, run_pairs
 from kapwa.report.marks import Estimate, Mark
 from kapwa.report.overview import model_rows
 from kapwa.report.table import Cell, Column, Row, Table
@@ -23,6 +22,7 @@ from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import isolate
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
+from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
@@ -40,12 +40,11 @@ _FRAME: dict[str, Any] = {
 }
 
 
-def decisive_pairs(view: TaskView, pairs: pl.DataFrame) -> list[dict[str, Any]]:
-    """The comparisons that rank systems: over all cultures where there are several, of the first headline metric."""
-    if not pairs.height:
-        return []
-    measured = pairs.filter(pl.col("metric") == view.metric)
-    return over_cultures(measured) if len(view.subjects) > 1 else measured.to_dicts()
+def ranking_pairs(view: TaskView) -> list[dict[str, Any]]:
+    """The comparisons that rank systems: of every two, over all cultures, of the first headline metric."""
+    items = [view.item_values(place, view.metric) for place in range(len(view.runs))]
+    binary = bool(view.metrics[view.metric].get("binary"))
+    return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
 
 
 def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
@@ -59,16 +58,19 @@ def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]]) -> dict[str
     return {label: (1 + better[label], len(labels) - worse[label]) for label in labels}
 
 
-def verdict_sentence(view: TaskView, pairs: pl.DataFrame) -> str:
-    """Say who is best, by how much, over how many cultures; "" for one system."""
-    rows = [row for row in decisive_pairs(view, pairs) if wording.known(row["difference"])]
+def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single: pl.DataFrame) -> str:
+    """Say who is best, by how much, over how many cultures; "" for one system.
+
+    ``pairs``: :func:`ranking_pairs`. ``single``: where there are two systems, their comparisons culture by culture.
+    """
+    rows = [row for row in pairs if wording.known(row["difference"])]
     if not rows:
         return ""
     info = view.metrics[view.metric]
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
     over = f" over {cultures}" if len(view.subjects) > 1 else ""
     if len(rows) == 1:
-        return f"{view.task}: {_of_two(rows[0], info, over)}{_by_itself(view, pairs, rows[0])}."
+        return f"{view.task}: {_of_two(rows[0], info, over)}{_by_itself(view, single, rows[0])}."
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
     intervals = ranks(names, rows)
     best = {name for name, (low, _) in intervals.items() if low == 1}
@@ -95,27 +97,27 @@ def _of_two(row: Mapping[str, Any], info: Mapping[str, Any], over: str) -> str:
     return f"{isolate(row[first])} is better than {isolate(row[second])} by {size}{over} (95% interval {between})"
 
 
-def _by_itself(view: TaskView, pairs: pl.DataFrame, row: Mapping[str, Any]) -> str:
+def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> str:
     """In how many single cultures the same holds."""
     if len(view.subjects) == 1 or not is_clear(row):
         return ""
-    single = pairs.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
-    same = sum(is_clear(one) and one["difference"] * row["difference"] > 0 for one in single)
+    cultures = single.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
+    same = sum(is_clear(one) and one["difference"] * row["difference"] > 0 for one in cultures)
     return f"; it is clear in {same or 'none'} of them alone"
 
 
 def board_of(runs: Sequence[Run], same: Named | None = None) -> Table:
     """The board of ``runs``; ``same``: see :func:`kapwa.report.page.build_report`."""
     views = arrange(runs, same)
-    return board_table(views, [run_pairs(view) for view in views])
+    return board_table(views, [ranking_pairs(view) for view in views])
 
 
-def board_table(views: Sequence[TaskView], pairs: Sequence[pl.DataFrame]) -> Table:
-    """A row a system, a column the first headline metric of each task; ``pairs``: every two runs of each compared."""
+def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]]) -> Table:
+    """A row a system, a column the first headline metric of each task; ``pairs``: :func:`ranking_pairs` of each."""
     columns = [(view, view.metric) for view in views]
     tasks = [view.task for view in views]
     sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
-    by_place = [ranks(view.labels, decisive_pairs(view, frame)) for view, frame in zip(views, pairs, strict=True)]
+    by_place = [ranks(view.labels, rows) for view, rows in zip(views, pairs, strict=True)]
     rows: list[dict[str, Any]] = []
     estimates = model_rows(columns)
     for system in sorted(estimates, key=lambda name: [_place_of(row) for row in estimates[name]]):

@@ -18,6 +18,7 @@ from kapwa.report.view import TaskView
 from kapwa.report.wording import culture_name, label_text
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
+from kapwa.stats.resampling import LEAST_REPLICATES
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs, compare_variants
 
 LOCAL = "local"
@@ -35,7 +36,6 @@ LEVELS: Mapping[str, str] = {
     "": "Other languages",
 }
 # The bootstrap is a cross-check that no report shows; with the fewest replicates allowed it costs nothing.
-REPLICATES = 100
 BOOTSTRAP = ("boot_low", "boot_high")
 
 
@@ -152,7 +152,7 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
     alone = scores.filter(pl.col("culture").is_in(missing))
     if alone.height:
-        table = pl.concat([table, compare_variants(alone, metrics=metrics, replicates=REPLICATES)])
+        table = pl.concat([table, compare_variants(alone, metrics=metrics, replicates=LEAST_REPLICATES)])
     table = table.with_columns(cultures=pl.lit(1, pl.Int64))
     if scores.height:
         table = pl.concat([compare_variants(scores, metrics=metrics, pooled=True), table], how="diagonal")
@@ -193,7 +193,7 @@ def run_pairs(view: TaskView, equal_within: float | None = None) -> pl.DataFrame
     tables = []
     for (label_a, a), (label_b, b) in combinations(scores, 2):
         if a.height and b.height:
-            fewer: dict[str, Any] = {"replicates": REPLICATES} if view.many else {}
+            fewer: dict[str, Any] = {"replicates": LEAST_REPLICATES} if view.many else {}
             fewer["equal_within"] = equal_within
             table = compare_runs(a, b, label_a=label_a, label_b=label_b, metrics=metrics, **fewer)
             tables.append(table.drop(BOOTSTRAP) if view.many else table)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kapwa.report.comparisons import REPLICATES, language_facts
+from kapwa.report.comparisons import language_facts
 from kapwa.report.marks import Estimate
 from kapwa.report.relations import Measured, mean_error, metric_correlations, sampling_errors
 from kapwa.report.summaries import equal_mean
@@ -19,6 +19,7 @@ from kapwa.report.view import Compared, TaskView
 from kapwa.report.wording import isolate
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.intervals import mean_estimates
+from kapwa.stats.resampling import LEAST_REPLICATES
 from kapwa.stats.spread import shares_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
 from kapwa.suites.base import holds_shares
@@ -161,7 +162,7 @@ def language_gaps(view: TaskView) -> pl.DataFrame:
         if spoken[a] == spoken[b]:
             scores = model_average([_pair_items(items, (a.culture, b.culture), compared) for items in compared.items])
             sides = (_as_items(scores, one.culture, spoken[a], view) for one in (a, b))
-            more: dict[str, Any] = {"metrics": {view.metric: False}, "replicates": REPLICATES}
+            more: dict[str, Any] = {"metrics": {view.metric: False}, "replicates": LEAST_REPLICATES}
             tables.append(compare_runs(*sides, label_a=a.label, label_b=b.label, **more))
     found = [table for table in tables if table.height and table["n"][0]]
     if not found:

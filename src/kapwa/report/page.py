@@ -31,7 +31,7 @@ from kapwa.report import (
     wording,
     worked,
 )
-from kapwa.report.board import board_table, verdict_sentence
+from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
 from kapwa.report.table import Table, text_column
@@ -117,8 +117,10 @@ def _board(views: Sequence[TaskView], parts: Sequence[Part]) -> Part | None:
     """Every system on every task, and a verdict a task; None where there is one system and one task."""
     if len(views) == 1 and len(views[0].runs) == 1:
         return None
-    pairs = [part["compared"] for part in parts]
-    verdicts = [verdict_sentence(view, frame) for view, frame in zip(views, pairs, strict=True)]
+    pairs = [ranking_pairs(view) for view in views]
+    verdicts = [
+        verdict_sentence(view, rows, part["compared"]) for view, rows, part in zip(views, pairs, parts, strict=True)
+    ]
     return {"table": board_table(views, pairs), "sentences": list(filter(None, verdicts))}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, cluster_codes
 
@@ -48,5 +48,15 @@ def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tu
 def kept_means(values: FloatArray, codes: tuple[IntArray, IntArray]) -> CultureMeans:
     """Means by culture of the rows that are no NaN; cultures and clusters without any are left out."""
     kept = ~np.isnan(values)
+    if kept.all():
+        return culture_means(values, *codes)
     cultures, clusters = (np.unique(code[kept], return_inverse=True)[1] for code in codes)
     return culture_means(values[kept], cultures, clusters)
+
+
+def equal_weights(kept: NDArray[np.bool_], cultures: IntArray) -> FloatArray:
+    """Weights (n,) of the rows that are ``kept``: cultures count alike, and so do the rows of each; 0 for others."""
+    n = np.bincount(cultures[kept], minlength=int(cultures.max(initial=0)) + 1)
+    weights = np.zeros(len(kept))
+    weights[kept] = 1 / (n[cultures[kept]] * np.count_nonzero(n))
+    return weights

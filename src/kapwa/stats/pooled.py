@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.stats.clusters import FloatArray, IntArray, check_level, none_if_nan, read_values
-from kapwa.stats.culture_means import CultureMeans, codes_of, kept_means
+from kapwa.stats.culture_means import CultureMeans, codes_of, equal_weights, kept_means
 from kapwa.stats.intervals import (
     PERMUTATIONS,
     AgainstMark,
@@ -87,11 +87,14 @@ def _pooled_error(cultures: CultureMeans) -> tuple[float, float]:
     share = weights**2 / (1 - weights)
     bell = 1 / ((weights**2).sum() + share.sum() ** 2 - (share**2).sum())
     # For independent items of equal variance: the squared trace of the clusters' covariance over that of its square.
+    # The covariance is diag(own) − parts · sharesᵀ; as a matrix of all clusters it would not fit.
     factor = np.where(single, 1.0, cultures.clusters / np.maximum(cultures.clusters - 1, 1)) / cultures.n
-    diagonal = np.diag((cultures.shares * factor).sum(axis=1))
-    covariance = diagonal - (cultures.shares * np.where(single, 0.0, factor)) @ cultures.shares.T
-    square = float((covariance**2).sum())
-    return se, min(bell, float(np.trace(covariance)) ** 2 / square) if square > 0 else bell
+    own = (cultures.shares * factor).sum(axis=1)
+    parts = cultures.shares * np.where(single, 0.0, factor)
+    taken = (parts * cultures.shares).sum(axis=1)
+    joint = (parts.T @ parts) * (cultures.shares.T @ cultures.shares)
+    square = float((own * (own - 2 * taken)).sum() + joint.sum())
+    return se, min(bell, float((own - taken).sum()) ** 2 / square) if square > 0 else bell
 
 
 # --- paired differences over cultures ----------------------------------------------------------------------------
@@ -122,6 +125,7 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     seed: int = 0,
     mid_p: bool = False,
     equal_within: float | None = None,
+    varies: bool = True,
 ) -> list[PooledDifference]:
     """Compare A with B over several cultures, metric by metric: the mean over cultures of the paired difference.
 
@@ -131,7 +135,8 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     p-value: sign flips of whole questions over all cultures at once, exact for right/wrong values where all cultures
     have equally many items (or nearly), else by 49,999 random flips. Interval: t with the standard error clustered by
     question; for ``binary`` values Bonett and Price's on the effective sample size, as in
-    :func:`kapwa.stats.intervals.paired_differences`. Raises UsageError or DataError for input that does not fit.
+    :func:`kapwa.stats.intervals.paired_differences`. ``varies``: whether to test if the difference varies between
+    cultures, which takes most of the time. Raises UsageError or DataError for input that does not fit.
     """
     check_level(level)
     first, second, differences, flags = paired_values(a, b, binary)
@@ -148,7 +153,9 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))
         p = float(p_values[k])
         tested = (p, ways[k], level, equal_within)
-        pooled.append(_pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed))
+        pooled.append(
+            _pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed if varies else None)
+        )
     return pooled
 
 
@@ -158,11 +165,12 @@ def _pooled_difference(
     codes: tuple[IntArray, IntArray],
     binary: bool,
     tested: tuple[float, str, float, float | None],
-    seed: int,
+    seed: int | None,
 ) -> PooledDifference:
     """One metric: the means of both sides over cultures and all that is said of their difference.
 
-    ``tested``: p-value, how it was found, the interval's level, the margin of equality.
+    ``tested``: p-value, how it was found, the interval's level, the margin of equality. ``seed`` None: it is not tested
+    whether the difference varies between cultures.
     """
     from scipy.special import stdtrit
 
@@ -171,27 +179,30 @@ def _pooled_difference(
     if not kept.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
         return PooledDifference(Comparison(**nothing), 0, None, None)  # type: ignore[arg-type]
-    means, (left, right) = kept_means(differences, codes), (kept_means(side, codes).means for side in sides)
+    means, weights = kept_means(differences, codes), equal_weights(kept, codes[0])
+    filled = np.where(kept, differences, 0.0)
+    left, right = (float(weights @ np.where(kept, side, 0.0)) for side in sides)
     value, (se, df) = float(means.means.mean()), _pooled_error(means)
     centre, error, kind = value, se, "t-clustered"
     if binary:
-        gains, losses = (kept_means(np.maximum(side, 0), codes).means.mean() for side in (differences, -differences))
+        gains, losses = (weights @ np.maximum(side, 0) for side in (filled, -filled))
         # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
-        variance, weights = gains + losses - value**2, _weights(means)
-        size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (weights**2).sum())
+        variance = gains + losses - value**2
+        size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (_weights(means) ** 2).sum())
         centre, error = map(float, bonett_price(gains, losses, np.asarray(size)))
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
     half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
-    spread = spread_of(means, tuple(range(len(means.means))), seed=seed, ranked=False)
-    differing = kept_means(np.where(kept, np.abs(differences) if binary else differences != 0, np.nan), codes).means
+    cultures = tuple(range(len(means.means)))
+    spread = None if seed is None else spread_of(means, cultures, seed=seed, ranked=False)
+    differing = float(weights @ (np.abs(filled) if binary else filled != 0))
     shape: dict[str, Any] = {"n": int(kept.sum()), "clusters": len(means.shares), "difference": value}
-    shape |= {"se": shown if known else None, "differing": float(differing.mean())}
+    shape |= {"se": shown if known else None, "differing": differing}
     comparison = Comparison(
-        a_value=float(left.mean()),
-        b_value=float(right.mean()),
+        a_value=left,
+        b_value=right,
         low=none_if_nan(ends[0]) if known else None,
         high=none_if_nan(ends[1]) if known else None,
         boot_low=None,
@@ -202,7 +213,7 @@ def _pooled_difference(
         method=f"{kind if known else 'side-cluster' if len(means.shares) < 2 else 'no-spread'}, sign-flip {way}",
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
-    return PooledDifference(comparison, len(means.means), spread and spread.sd, spread and spread.p_value)
+    return PooledDifference(comparison, len(cultures), spread and spread.sd, spread and spread.p_value)
 
 
 def pooled_against_marks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from kapwa.stats.clusters import ClusterSums, FloatArray, IntArray
 
 # Enumerating 2^14 sign vectors is as quick as drawing them; above, integer sums still have an exact answer.
 ENUMERABLE = 14
+LEAST_REPLICATES = 100
 CHUNK = 4096
 CONVOLUTION_LIMIT = 20_000_000
 # Values per block: large enough for numpy's loops, small enough for the processor's cache.
@@ -22,8 +24,10 @@ TIE = 1e-10
 
 def check_replicates(replicates: int) -> None:
     """Raise UsageError when there are too few resamples for an interval or a p-value to mean anything."""
-    if replicates < 100:
-        raise UsageError(f"At least 100 replicates are needed, not {replicates}.", hint="The default is 2000.")
+    if replicates < LEAST_REPLICATES:
+        raise UsageError(
+            f"At least {LEAST_REPLICATES} replicates are needed, not {replicates}.", hint="The default is 2000."
+        )
 
 
 def bootstrap_weights(groups: int, *, replicates: int, seed: int) -> FloatArray:
@@ -70,14 +74,18 @@ def bootstrap_mean_intervals(
 
 def _exact_integer(sums: FloatArray, ties: float) -> float:
     """Exact two-sided p of Σ ±|D_g| for integer sums, by convolution: any number of clusters."""
-    sizes = np.abs(sums).astype(np.int64)
-    centre = int(sizes.sum())
-    chances = np.zeros(2 * centre + 1)
-    chances[centre] = 1.0
-    for size in sizes:
-        up, down = np.zeros_like(chances), np.zeros_like(chances)
-        up[size:], down[:-size] = chances[:-size], chances[size:]
-        chances = 0.5 * (up + down)
+    from scipy.special import gammaln
+
+    sizes, counts = np.unique(np.abs(sums).astype(np.int64), return_counts=True)
+    centre, chances = int(sizes @ counts), np.ones(1)
+    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+        # Clusters of one size are coins alike: each head more moves the sum by twice that size.
+        heads = np.arange(count + 1)
+        ways = gammaln(count + 1) - gammaln(heads + 1) - gammaln(count - heads + 1)
+        moved = np.zeros(len(chances) + 2 * size * count)
+        for start, chance in zip(2 * size * heads, np.exp(ways - count * math.log(2)), strict=True):
+            moved[start : start + len(chances)] += chance * chances
+        chances = moved
     reach = abs(int(sums.sum()))
     beyond, equal = 2 * chances[centre + reach + 1 :].sum(), (2 if reach else 1) * chances[centre + reach]
     return float(min(1.0, beyond + ties * equal))
