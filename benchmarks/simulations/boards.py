@@ -3,49 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
+import polars as pl
 from benchmarks.simulations import Cell
 from benchmarks.simulations.comparisons import answers, places
 
 from kapwa.report.board import ranks
-from kapwa.stats.pooled import pooled_differences
-from kapwa.stats.significance import holm
+from kapwa.stats.every_pair import every_pair
 
 SUBJECT = "the board: ranks of systems"
-NAMES = tuple("abcdef")
 DESIGNS = {
     "16 cultures × 40 shared questions": (16, 40, "shared"),
     "4 cultures × 30 questions of their own": (4, 30, "own"),
 }
+SIXTY = 60
+GAP = 0.05
 
 
-def ranked(
-    random: np.random.Generator, design: tuple[int, int, str], shares: np.ndarray, seed: int
-) -> dict[str, tuple[int, int]]:
-    """Interval of the rank of each system; ``shares``: how much each knows of every culture."""
+def compared(random: np.random.Generator, design: tuple[int, int, str], shares: np.ndarray) -> pl.DataFrame:
+    """Every two systems of one simulated board; ``shares``: how much each knows of every culture."""
     cultures, questions = places(random, design)
     scores = answers(random, cultures, questions, np.repeat(shares[:, None], design[0], axis=1))
-    pairs = []
-    for one, other in combinations(range(len(shares)), 2):
-        found = pooled_differences(scores[one], scores[other], cultures, questions, binary=True, seed=seed)[0]
-        pairs.append({**found.comparison._asdict(), "a": NAMES[one], "b": NAMES[other]})
-    for pair, p in zip(pairs, holm([pair["p_value"] for pair in pairs]), strict=True):
-        pair["p_holm"] = p
-    return ranks(NAMES[: len(shares)], pairs)
+    items = pl.DataFrame({"culture": cultures.astype(str), "language": "en", "cluster": questions.astype(str)})
+    items = items.with_columns(item_id=pl.col("culture") + "-" + pl.col("cluster"))
+    tables = [items.with_columns(value=pl.Series(row)) for row in scores]
+    return every_pair(tables, names(shares), "m", "v", binary=True)
+
+
+def names(shares: np.ndarray) -> list[str]:
+    """What the systems of a board are called."""
+    return [f"s{place}" for place in range(len(shares))]
+
+
+def ranked(random: np.random.Generator, design: tuple[int, int, str], shares: np.ndarray) -> dict[str, tuple[int, int]]:
+    """Interval of the rank of each system."""
+    return ranks(names(shares), compared(random, design, shares).to_dicts())
+
+
+def erring(random: np.random.Generator, design: tuple[int, int, str], systems: int, repeats: int) -> float:
+    """In how many of 100 boards of equal systems any is set below another."""
+    equal = [ranked(random, design, np.full(systems, 0.5)) for _ in range(repeats)]
+    return 100 * float(np.mean([any(rank != (1, systems) for rank in board.values()) for board in equal]))
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    """Six equal systems; three of two levels; one that is 10 points better than five equal ones."""
+    """Six and sixty equal systems; three of two levels; one that is better by what the board says it would find."""
+    below = "any system set below another"
     for name, design in DESIGNS.items():
-        equal = [ranked(random, design, np.full(6, 0.5), seed) for seed in range(repeats)]
-        erred = 100 * float(np.mean([any(rank != (1, 6) for rank in one.values()) for one in equal]))
-        yield Cell(SUBJECT, "any system set below another", f"{name}, six equal systems", erred, repeats, 0, 6)
+        yield Cell(SUBJECT, below, f"{name}, six equal systems", erring(random, design, 6, repeats), repeats, 0, 6)
         shares = np.array([0.6, 0.6, 0.6, 0.5, 0.5, 0.5])
-        levels = [ranked(random, design, shares, seed) for seed in range(repeats)]
-        wrong = [any(one[k][0] > 1 for k in "abc") or any(one[k][1] < 6 for k in "def") for one in levels]
+        levels = [ranked(random, design, shares) for _ in range(repeats)]
+        high, low = names(shares)[:3], names(shares)[3:]
+        wrong = [any(board[k][0] > 1 for k in high) or any(board[k][1] < 6 for k in low) for board in levels]
         setting = f"{name}, three systems 10 points above three"
         yield Cell(SUBJECT, "a rank that is not in its interval", setting, 100 * float(np.mean(wrong)), repeats, 0, 6)
-        found = 100 * float(np.mean([one["a"][0] == 1 and one["d"][0] > 1 for one in levels]))
-        yield Cell(SUBJECT, "a lower system is set below some higher one", setting, found, repeats, 0, 100)
+        lower = 100 * float(np.mean([board[high[0]][0] == 1 and board[low[0]][0] > 1 for board in levels]))
+        yield Cell(SUBJECT, "a lower system is set below some higher one", setting, lower, repeats, 0, 100)
+    shared = DESIGNS["16 cultures × 40 shared questions"]
+    setting = "16 cultures × 40 shared questions, sixty equal systems"
+    yield Cell(SUBJECT, below, setting, erring(random, shared, SIXTY, repeats), repeats, 0, 6)
+    yield planted(random, max(repeats // 5, 1))
+
+
+def planted(random: np.random.Generator, repeats: int) -> Cell:
+    """One system 5 points above 59 equal ones, on as many questions as the board says find that four times in five."""
+    shares = np.full(SIXTY, 0.5)
+    shares[0] += GAP
+    leader = pl.col("a") == names(shares)[0]
+    pilot = compared(random, (16, 200, "shared"), shares).filter(leader)
+    questions = round(200 * (float(pilot["mde"].mean()) / GAP) ** 2)
+    boards = [compared(random, (16, questions, "shared"), shares).filter(leader) for _ in range(repeats)]
+    seen = float(np.mean([((board["p_holm"] < 0.05) & (board["low"] > 0)).mean() for board in boards]))
+    setting = f"16 cultures × {questions} shared questions, one of sixty systems 5 points above the others"
+    return Cell(SUBJECT, "the gap is found, planned for 80", setting, 100 * seen, repeats, 75, 85)
