@@ -3,6 +3,8 @@
 import csv
 import io
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from browsing import BROWSER, probed, without_policy
 from pages import Page, render_page
 from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
+from kapwa.report import wording
 from kapwa.report.board import board_of, board_table, ranking_pairs, ranks, verdict_sentence
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.page import build_report
@@ -139,3 +142,102 @@ def test_an_address_opens_what_is_closed(tmp_path: Any) -> None:
       }); }, 300); });
     </script>"""
     assert probed(without_policy(page, probe))["open"] == ["Methods and limits"]
+
+
+# --- more systems than a chart has shapes ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crowd() -> list[MadeRun]:
+    cultures = ("Algeria", "Assam", "China", "Ethiopia")
+    runs = [wide_run(f"lab/m{k}", cultures=cultures, per_culture=20, skill=0.02 * k) for k in range(10)]
+    return [*runs, choice_run("lab/m3", cultures=cultures), choice_run("lab/m4", cultures=cultures)]
+
+
+@pytest.fixture(scope="module")
+def folder(crowd: list[MadeRun], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    page = build_report(crowd, tmp_path_factory.mktemp("board") / "board")  # type: ignore[arg-type]
+    assert page.name == "index.html"
+    return page.parent
+
+
+def test_a_report_of_many_is_a_page_with_its_numbers_and_answers_beside_it(crowd: list[MadeRun], folder: Path) -> None:
+    scores = pl.read_csv(folder / "scores.csv")
+    assert scores.columns[:4] == ["system", "task", "data", "run"]
+    for view in arrange(crowd):  # type: ignore[arg-type]
+        for place, label in enumerate(view.labels):
+            for subject in view.subjects:
+                (row,) = scores.filter(
+                    system=label, task=view.task, culture=subject.culture, variant=view.variant, metric=view.metric
+                ).to_dicts()
+                estimate = view.estimate(place, subject, view.metric)
+                assert estimate is not None
+                assert row["value"] == pytest.approx(estimate["value"])
+    compared = pl.read_csv(folder / "comparisons.csv")
+    assert compared.group_by("task").len().sort("task")["len"].to_list() == [1, 45]
+    page = Page((folder / "index.html").read_text("utf-8"))
+    local = {str(link.get("href")) for link in page.all("a") if not str(link.get("href")).startswith("#")}
+    assert "scores.csv" in local
+    assert len([name for name in local if name.startswith("tables/")]) > 3
+    for name in local:
+        assert (folder / name).is_file()
+
+
+def test_squares_of_many_systems_are_their_scores_the_best_first(crowd: list[MadeRun], folder: Path) -> None:
+    view = arrange(crowd)[0]  # type: ignore[arg-type]
+    text = (folder / "index.html").read_text("utf-8")
+    table = text.partition('class="squares')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr><th scope=\"row\"><bdi>(.*?)</bdi></th>(.*?)</tr>", table)
+    means = {
+        label: np.mean([view.estimate(i, s, view.metric)["value"] for s in view.subjects])  # type: ignore[index]
+        for i, label in enumerate(view.labels)
+    }
+    assert [name for name, _ in rows] == sorted(means, key=lambda name: -means[name])
+    for name, cells in rows:
+        values = re.findall(r'<td class="q\d">(\d+)', cells)
+        expected = [view.estimate(view.labels.index(name), s, view.metric) for s in view.by_score(view.metric)]
+        assert values == [wording.decimal(100 * row["value"], 0) for row in expected if row is not None]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_many_systems_are_sorted_chosen_and_compared_in_a_browser(crowd: list[MadeRun], folder: Path) -> None:
+    probe = """<pre id="probe"></pre><script>
+    const told = {};
+    const names = () => [...document.querySelectorAll("table.board tbody tr")].filter(row => !row.hidden)
+      .map(row => row.cells[0].textContent.trim());
+    document.querySelectorAll("details").forEach(details => { details.open = true; });
+    const { port1, port2 } = new MessageChannel();
+    (async () => {
+      for (let k = 0; k < 1e6 && !document.querySelector(".chosen select"); k++)
+        await new Promise(done => { port1.onmessage = done; port2.postMessage(0); });
+      told.first = names();
+      const heads = document.querySelectorAll("table.board button.sort");
+      heads[1].click(); heads[1].click();
+      told.rising = names();
+      told.sorted = document.querySelector("table.board [aria-sort]").getAttribute("aria-sort");
+      const box = document.querySelector("input[type=search]");
+      box.value = "m7"; box.dispatchEvent(new Event("input"));
+      told.filtered = names(); told.said = document.querySelector(".found").textContent;
+      const [a, b] = document.querySelectorAll(".chosen select");
+      a.value = "m3"; b.value = "m9"; b.dispatchEvent(new Event("change"));
+      told.compared = [...document.querySelectorAll(".chosen p")].map(p => p.textContent);
+      told.scores = [...document.querySelectorAll(".chosen tbody tr")].map(r => [...r.cells].map(c => c.textContent));
+      document.getElementById("probe").textContent = JSON.stringify(told);
+    })();
+    </script>"""
+    told = probed(without_policy(folder / "index.html", probe))
+    view = arrange(crowd)[0]  # type: ignore[arg-type]
+    (pair,) = [row for row in ranking_pairs(view) if {row["a"], row["b"]} == {"m3", "m9"}]
+    systems = told["first"][:10]
+    assert told["rising"][:-3] != systems
+    assert told["sorted"] == "ascending"
+    assert [name for name in told["filtered"] if name.startswith("m")] == ["m7"]
+    assert told["said"] == "1 systems. Their ranks are those among all systems."
+    sign = 1 if pair["a"] == "m3" else -1
+    assert f"first minus second {sign * 100 * pair['difference']:+.1f}".replace("-", "\u2212") in told["compared"][0]
+    scores = {cells[0]: cells[1:] for cells in told["scores"]}
+    for subject in view.subjects:
+        for cell, name in zip(scores[subject.label], ("m3", "m9"), strict=True):
+            estimate = view.estimate(view.labels.index(name), subject, view.metric)
+            assert estimate is not None
+            assert cell == f"{100 * estimate['value']:.1f}%"

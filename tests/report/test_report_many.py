@@ -10,6 +10,7 @@ import pytest
 from pages import printed
 from report_fixtures import CULTURES, WIDE_VARIANTS, MadeRun, choice_run, make_run, wide_run
 
+from kapwa.report.charts import SERIES
 from kapwa.report.comparisons import contrast_table, contrasts, run_pairs, split, variant_name
 from kapwa.report.plots import contrast_charts, culture_charts
 from kapwa.report.relations import mean_error, relation_charts, relation_table, relations, sampling_errors
@@ -116,11 +117,11 @@ def test_cultures_stand_on_one_axis_the_highest_first(wide: TaskView) -> None:
         assert min(middle, line.dots[0].value) <= line.dots[0].partial <= max(middle, line.dots[0].value)
 
 
-def test_six_models_make_two_culture_charts() -> None:
-    runs = [wide_run(f"m{i}", cultures=tuple(CULTURES)[:4], per_culture=12) for i in range(6)]
-    parts = culture_charts(arrange(runs)[0], "sem_b")
-    assert [len(part.series) for part in parts] == [4, 2]
-    assert len({part.key for part in parts}) == 2
+def test_eight_models_stand_in_one_culture_chart_each_with_a_mark_of_its_own() -> None:
+    runs = [wide_run(f"m{i}", cultures=tuple(CULTURES)[:4], per_culture=12) for i in range(8)]
+    (chart,) = culture_charts(arrange(runs)[0], "sem_b")
+    assert len(chart.series) == len(set(SERIES)) == 8
+    assert {dot.series for dot in chart.lines[0].dots} == set(range(8))
 
 
 def test_dumbbells_are_grouped_by_level_and_sorted_by_difference(wide: TaskView) -> None:

@@ -11,7 +11,8 @@ from report_fixtures import CULTURES, MadeRun, choice_run, make_run, wide_run
 
 from kapwa.errors import UsageError
 from kapwa.report import notes
-from kapwa.report.page import build_report, unbroken
+from kapwa.report.html import unbroken
+from kapwa.report.page import build_report
 from kapwa.report.view import arrange
 
 CANARY = "<script>document.title='owned'</script><b onload=x>\"'&"

@@ -20,7 +20,7 @@ from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.comparisons import run_pairs
-from kapwa.report.page import csv_href
+from kapwa.report.html import csv_href
 from kapwa.report.relations import Measured, metric_correlations, run_correlations
 from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.table import Table
@@ -34,7 +34,7 @@ def view_of(*runs: object) -> TaskView:
 
 
 def read(table: Table) -> list[dict[str, str]]:
-    head, _, body = csv_href(table.csv).partition("base64,")
+    head, _, body = csv_href(table).partition("base64,")
     assert head == "data:text/csv;charset=utf-8;"
     raw = base64.b64decode(body)
     assert raw.startswith(b"\xef\xbb\xbf")

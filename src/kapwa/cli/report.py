@@ -21,7 +21,14 @@ EqualWithin = Annotated[
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
-    output: Annotated[Path, option("FILE", "The page to write.", names="-o --output")] = Path("report.html"),
+    output: Annotated[
+        Path,
+        option(
+            "FILE|FOLDER",
+            "The page to write; or a folder (a name without an ending), with every answer and score beside the page.",
+            names="-o --output",
+        ),
+    ] = Path("report.html"),
     people: Annotated[
         list[Path] | None,
         option(
@@ -58,7 +65,7 @@ def report(
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
         raise UsageError(f"--answers is a number of questions, or 'all', not {answers[:40]!r}.")
-    check_place(output)
+    check_place(output, folder=not output.suffix)
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     sources = opened(runs, note)

@@ -7,15 +7,14 @@ so, by paired tests of every two systems (Holm over all pairs of a task). Hence 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.marks import Estimate, Mark
-from kapwa.report.overview import model_rows
+from kapwa.report.marks import Mark
+from kapwa.report.overview import model_rows, place_of
 from kapwa.report.table import Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
 from kapwa.report.view import TaskView, arrange
@@ -76,7 +75,8 @@ def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single:
     best = {name for name, (low, _) in intervals.items() if low == 1}
     if len(best) == len(names):
         return f"{view.task}: none of the {len(names)} systems can be told apart from the others{over}."
-    leaders = [isolate(name) for name in names if name in best]
+    scores = {row[side]: row[f"{side}_value"] for row in rows for side in ("a", "b")}
+    leaders = [isolate(name) for name in sorted(best, key=lambda name: -scores[name])]
     if (1, 1) in intervals.values():
         return f"{view.task}: {leaders[0]} is better than each of the {len(names) - 1} others{over}."
     shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
@@ -120,7 +120,7 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     by_place = [ranks(view.labels, rows) for view, rows in zip(views, pairs, strict=True)]
     rows: list[dict[str, Any]] = []
     estimates = model_rows(columns)
-    for system in sorted(estimates, key=lambda name: [_place_of(row) for row in estimates[name]]):
+    for system in sorted(estimates, key=lambda name: [place_of(row) for row in estimates[name]]):
         for place, row in enumerate(estimates[system]):
             view = views[place]
             facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
@@ -160,12 +160,6 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     )
 
 
-def _place_of(row: Estimate | None) -> float:
-    """Sort higher scores first, and systems without a score last."""
-    value = None if row is None else row["value"]
-    return -value if wording.known(value) else math.inf
-
-
 def _marks(view: TaskView, run: int) -> Any:
     """Floors and ceilings of a task's one culture, or of the mean over its cultures."""
     return view.marks(view.subjects[0] if len(view.subjects) == 1 else None, view.metric, run=run)
@@ -180,11 +174,13 @@ def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
 
 def _board_cell(row: Row, view: TaskView) -> Cell:
     info = view.metrics[view.metric]
+    drawn = wording.is_share(info) and wording.known(row["low"]) and wording.known(row["high"])
+    bar = (max(row["low"], 0.0), min(row["high"], 1.0)) if drawn else None
     if row["kind"] == "system":
-        return score_cell(row, info, strong=True)
+        return score_cell(row, info, strong=row["rank_low"] in (1, None))._replace(bar=bar)
     small = [row["words"]] if row["words"] != row["system"].lower() else []
     small += [wording.interval(row["low"], row["high"], info)] if wording.known(row["low"]) else []
-    return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True)
+    return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True, bar=bar)
 
 
 def _note(views: Sequence[TaskView]) -> str:
@@ -192,5 +188,6 @@ def _note(views: Sequence[TaskView]) -> str:
     if any(len(view.subjects) > 1 for view in views):
         note += " Scores are means over cultures, each with the same weight."
     if any(len(view.runs) > 1 for view in views):
-        note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task)."
+        note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task);"
+        note += " bold scores are of systems that may be the best."
     return note

@@ -31,9 +31,22 @@ COLOURS = {
 HEAT = ("#e2f0ee", "#cbe3e0", "#a8d0ce", "#7bb8b8", "#4c9ca0", "#1e7a81", "#0c565d")
 DARK_FROM = 5  # text on this step and on the ones after it is light
 # Models in one chart differ in shape and fill as well as colour: they survive grey printing and any eye.
-SERIES = (("accent", "circle", True), ("ink", "square", True), ("accent", "diamond", False), ("ink", "circle", False))
-_SHAPES = {"circle": "M-4.8 0a4.8 4.8 0 1 0 9.6 0a4.8 4.8 0 1 0-9.6 0z", "square": "M-4.2-4.2h8.4v8.4h-8.4z"}
-_SHAPES["diamond"] = "M0-6l6 6-6 6-6-6z"
+SERIES = (
+    ("accent", "circle", True),
+    ("ink", "square", True),
+    ("accent", "diamond", False),
+    ("ink", "circle", False),
+    ("accent", "triangle", True),
+    ("ink", "diamond", True),
+    ("accent", "square", False),
+    ("ink", "triangle", False),
+)
+_SHAPES = {
+    "circle": "M-4.8 0a4.8 4.8 0 1 0 9.6 0a4.8 4.8 0 1 0-9.6 0z",
+    "square": "M-4.2-4.2h8.4v8.4h-8.4z",
+    "diamond": "M0-6l6 6-6 6-6-6z",
+    "triangle": "M0-5.6l5.6 10h-11.2z",
+}
 _LATIN = re.compile(r"([0-9A-Za-zÀ-\u024f][ -\u024f]*)")
 STEP = 17  # pixels from one line of text to the next
 DODGE = 13  # pixels between the dots of two models in one row
@@ -140,7 +153,7 @@ class RowChart(Chart):
         """How high a row is, in steps of 13 pixels over 12."""
         if line.boxes or line.histogram:
             return 4 if line.histogram else min(4, 2 * len(line.boxes))
-        return 1 if line.joined else min(4, max(1, len(self.series)))
+        return 1 if line.joined else min(len(SERIES), max(1, len(self.series)))
 
 
 class Square(NamedTuple):

@@ -10,13 +10,34 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
 from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
-from kapwa.report.table import Cell, Column, Row, Table, amount_column, count_column, p_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, amount_column, count_column, p_column
 from kapwa.report.view import Confusion, TaskView
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.families import is_clear
 
 MOST_PAIRS = 40
 MOST_OTHERS = 3
+ROUNDING = 1e-6
+
+
+def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Add to comparisons of runs on how many shared items each is right alone: ``right_in_a_only``, ``…_b_only``.
+
+    Known of right/wrong metrics with one answer an item, culture by culture (n · (differing ± difference) / 2); of
+    means over cultures it is the sum of theirs. Null elsewhere.
+    """
+    binary = [name for name, info in metrics.items() if info.get("binary")]
+    told = pl.col("metric").is_in(binary) & (pl.col("kind") == "runs") & pl.col("culture").is_not_null()
+    columns = []
+    for side, sign in (("a", 1), ("b", -1)):
+        items = pl.col("n") * (pl.col("differing") + sign * pl.col("difference")) / 2
+        whole = told & ((items - items.round()).abs() < ROUNDING)
+        alone = pl.when(whole).then(items.round().cast(pl.Int64))
+        same = pl.struct("a", "b", "metric", "variant")
+        summed = pl.when(alone.is_null().sum().over(same) < 2).then(alone.sum().over(same))
+        shown = pl.when(pl.col("culture").is_null() & pl.col("metric").is_in(binary)).then(summed).otherwise(alone)
+        columns.append(shown.alias(f"right_in_{side}_only"))
+    return frame.with_columns(columns)
 
 
 def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str) -> Table | None:
@@ -26,12 +47,18 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     """
     if not frame.height:
         return None
+    if frame["kind"][0] == "runs":
+        frame = with_flips(frame, view.metrics)
     shown = frame
     if frame.height > MOST_PAIRS:
         shown = frame.sort(pl.col("culture").is_not_null(), "p_holm", "p_value", nulls_last=True).head(MOST_PAIRS)
     note = "“Detectable”: a true difference of this size is found four times in five, a smaller one less often."
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
+    if "right_in_a_only" in frame.columns:
+        note += (
+            " “Right in one alone”: on how many shared items the first is right and the second is not, and the reverse."
+        )
     note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
 
     def pair(row: Row) -> Cell:
@@ -48,8 +75,13 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
         words = verdict_words(row, view.metrics[row["metric"]])
         return Cell(words, falls_at(row), strong=clear, muted=not clear)
 
+    def flips(row: Row) -> Cell:
+        counts = [row["right_in_a_only"], row["right_in_b_only"]]
+        return NONE if None in counts else Cell(" : ".join(f"{count:,}" for count in counts), number=True)
+
     columns = [
         Column("Difference", pair),
+        *([Column("Right in one alone", flips)] if "right_in_a_only" in frame.columns else ()),
         Column("Points (95% interval)", lambda row: _change(row, view.metrics[row["metric"]])),
         p_column("p (Holm)"),
         Column(

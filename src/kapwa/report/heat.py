@@ -41,7 +41,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
         seen.add(tuple(columns))
         title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
         for i, label in enumerate(view.labels):
-            squares = [[_square(strata.get(name), info) for name in columns] for strata in found[i]]
+            squares = [[square_of(strata.get(name), info) for name in columns] for strata in found[i]]
             drawn = [square.value for row in squares for square in row if square is not None]
             if drawn:
                 charts.append(
@@ -60,7 +60,7 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
     return charts
 
 
-def _square(row: Mapping[str, Any] | None, info: Mapping[str, Any]) -> Square | None:
+def square_of(row: Mapping[str, Any] | None, info: Mapping[str, Any]) -> Square | None:
     """The value and n of a stratum; in brackets where it rests on few items."""
     if row is None or not wording.known(row["value"]):
         return None

@@ -216,6 +216,14 @@ def _asked(label: str, run: Run) -> Iterator[str]:
     yield from (f"{isolate(label)}: {clean(note)}" for note in (noted if isinstance(noted, list) else ()))
 
 
+def title(views: Sequence[TaskView]) -> str:
+    """How many models were asked about whom: "What 5 models know of 16 cultures"."""
+    models = {label for view in views for label in view.labels}
+    cultures = {subject.culture for view in views for subject in view.subjects} - {UNKNOWN_CULTURE}
+    asked = "What one model knows" if len(models) == 1 else f"What {len(models)} models know"
+    return f"{asked} of {wording.count(len(cultures), 'culture')}" if cultures else asked
+
+
 def origin(views: Sequence[TaskView]) -> tuple[str, list[tuple[str, str]], str]:
     """Models, tasks and cultures in a line; versions of what made the runs; the runs' folders, and when they ended.
 

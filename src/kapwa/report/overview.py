@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from kapwa.report import wording
 from kapwa.report.comparisons import language_facts
 from kapwa.report.marks import Estimate
 from kapwa.report.relations import Measured, mean_error, metric_correlations, sampling_errors
@@ -70,6 +72,12 @@ def model_rows(columns: Sequence[TaskMetric]) -> dict[str, list[Estimate | None]
             row = rows.setdefault(system, [None] * len(columns))
             row[place] = None if mean is None else {**mean, "run": i}
     return rows
+
+
+def place_of(row: Estimate | None) -> float:
+    """Sort higher scores first, and systems without a score last."""
+    value = None if row is None else row["value"]
+    return -value if wording.known(value) else math.inf
 
 
 def model_table(views: Sequence[TaskView]) -> Table:

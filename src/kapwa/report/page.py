@@ -5,20 +5,15 @@ One pass: tables of the runs, what the page says of them (plain data), the templ
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.files import slug, write_text
+from kapwa.files import write_text
 from kapwa.report import answers as browsed
 from kapwa.report import (
-    charts,
     comparisons,
     differences,
     heat,
@@ -31,19 +26,19 @@ from kapwa.report import (
     wording,
     worked,
 )
+from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
+from kapwa.report.html import render
+from kapwa.report.many import are_many, comparison_data, crowd_across
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
 from kapwa.report.table import Table, text_column
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import clean, isolate
-from kapwa.report.worldmap import definitions, map_charts, map_svg, world
+from kapwa.report.worldmap import map_charts
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin, is_clear
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 CORRELATED = 6  # metrics whose agreement is shown; the CSV holds all
 TOLD_PAIRS = 3  # differences told one by one; of more only those that are clear
@@ -60,9 +55,8 @@ AXES: Mapping[comparisons.Axis, tuple[str, str]] = {
         "both, with its 95% interval.",
     ),
 }
-_RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
-_DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg, charts.scatter_svg)
 Part = dict[str, Any]  # what the template is told of a section
+Pairs = Sequence[Mapping[str, Any]]  # comparisons of every two systems of a task
 
 
 def build_report(
@@ -74,7 +68,10 @@ def build_report(
     same: Named | None = None,
     equal_within: float | None = None,
 ) -> Path:
-    """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return ``out``.
+    """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return its page.
+
+    An ``out`` without an ending is a folder: ``index.html`` in it, and beside it every answer in pages of their own,
+    every estimate (``scores.csv``) and every two systems compared (``comparisons.csv``).
 
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
     how many questions of each task readers can search with every answer; None for all, else what fits in a page that
@@ -86,7 +83,10 @@ def build_report(
     said = people_blocks(runs, views, people) if people else []
     for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
-    parts = [_task_part(view, answers, browsed.ROOM // len(views), equal_within) for view in views]
+    folder, crowd = None if out.suffix else out, any(map(are_many, views))
+    ranked = [ranking_pairs(view) for view in views]
+    place = _Answers(folder, answers, browsed.ROOM // len(views))
+    parts = [_task_part(view, place, equal_within) for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
@@ -95,87 +95,69 @@ def build_report(
     page = render(
         "report.html.j2",
         ["report.css"],
-        ["shared.js", "report.js"] if any(part["browser"] for part in parts) else (),
-        board=_board(views, parts),
+        beside=folder,
+        scripts=["shared.js", "board.js", *(["report.js"] if any(part["browser"] for part in parts) else ())],
+        board=_board(views, ranked, parts),
+        files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
-        relations={"figures": relation_charts(related), "table": relation_table(related)} if related else None,
+        relations={"figures": [] if crowd else relation_charts(related), "table": relation_table(related)}
+        if related
+        else None,
         people=said,
         together=several,
-        title=question if len(parts) == 1 else "What the models know",
+        title=question if len(parts) == 1 else notes.title(views),
         lead=lead,
         warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
         versions=versions,
         made=made,
         maps=any(part["across"] and part["across"]["maps"] for part in parts),
     )
-    write_text(out, page)
-    return out
+    index = out if folder is None else folder / "index.html"
+    write_text(index, page)
+    return index
 
 
-def _board(views: Sequence[TaskView], parts: Sequence[Part]) -> Part | None:
+class _Answers(NamedTuple):
+    """Where a report's answers go: into pages in ``folder``, or ``most`` questions with ``room`` characters into it."""
+
+    folder: Path | None
+    most: int | None
+    room: int
+
+
+def _board(views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[Part]) -> Part | None:
     """Every system on every task, and a verdict a task; None where there is one system and one task."""
     if len(views) == 1 and len(views[0].runs) == 1:
         return None
-    pairs = [ranking_pairs(view) for view in views]
     verdicts = [
-        verdict_sentence(view, rows, part["compared"]) for view, rows, part in zip(views, pairs, parts, strict=True)
+        verdict_sentence(view, pairs, part["compared"]) for view, pairs, part in zip(views, ranked, parts, strict=True)
     ]
-    return {"table": board_table(views, pairs), "sentences": list(filter(None, verdicts))}
+    several = max(len(view.runs) for view in views)
+    return {
+        "table": board_table(views, ranked),
+        "sentences": list(filter(None, verdicts)),
+        "chosen": comparison_data(views, ranked) if several > 2 else None,
+    }
 
 
-def render(template: str, styles: Sequence[str], scripts: Sequence[str] = (), **told: Any) -> str:
-    """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
+def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> Part:
+    """What the page says of one task: culture by culture where they are few (``across`` is None).
 
-    Everything is escaped but what draws, which escapes every label itself.
+    Of more systems than a chart has shapes, only what all of them share a table for.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    texts = resources.files("kapwa.report").joinpath("templates")
-    css, code = (
-        "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
-    )
-    style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
-    own = f"script-src 'sha256-{run}'; img-src data:; " if code else ""
-    environment = Environment(
-        loader=PackageLoader("kapwa.report"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"unbroken": unbroken, "csv_href": csv_href, "slug": slug}
-    environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
-    environment.globals |= {"head_height": charts.head_height, "heat_step": charts.heat_step}
-    policy = f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
-    return environment.get_template(template).render(told, css=css, script=code, policy=policy)
-
-
-def csv_href(text: str) -> str:
-    """A data: address of a CSV; a byte-order mark makes spreadsheets read it as UTF-8."""
-    raw = ("\ufeff" + text).encode("utf-8", "replace")
-    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(raw).decode()
-
-
-def unbroken(text: str) -> Markup:
-    """Escape ``text`` and keep its number ranges ("7–43%") on one line."""
-    from markupsafe import Markup, escape
-
-    return Markup(_RANGE.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped above
-
-
-def _task_part(view: TaskView, most: int | None, room: int, equal_within: float | None) -> Part:
-    """What the page says of one task: culture by culture where they are few (``across`` is None)."""
-    several = len(view.runs) > 1
-    axes, across = _axes(view) if view.split_variants else [], _across(view) if view.many else None
-    pairs = comparisons.run_pairs(view, equal_within) if several else pl.DataFrame()
+    several, crowd = len(view.runs) > 1, are_many(view)
+    axes = _axes(view) if view.split_variants and not crowd else []
+    across = crowd_across(view) if crowd else _across(view) if view.many else None
+    pairs = comparisons.run_pairs(view, equal_within) if several and not crowd else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
-    variants = pl.DataFrame() if axes or len(view.variants) < 2 else comparisons.variant_pairs(view)
+    variants = pl.DataFrame() if axes or crowd or len(view.variants) < 2 else comparisons.variant_pairs(view)
     correlated = run_correlations(view) if several else None
-    confused = view.confusions()
-    subjects, asked = [], browsed.answer_table(view)
+    confused = [] if crowd else view.confusions()
+    asked = pl.DataFrame() if crowd and place.folder is None else browsed.answer_table(view)
+    subjects = []
     working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
-    for s in view.subjects:
+    for s in () if crowd else view.subjects:
         cases = browsed.worst_cases(view, s, asked)
         # The first case is worked through, where cultures are few and there are models or prompts to hold side by side.
         item = (
@@ -201,14 +183,16 @@ def _task_part(view: TaskView, most: int | None, room: int, equal_within: float 
         else None,
         "subjects": subjects,
         "topics": any(one["breakdown"] or one["strata"] for one in ([across] if across else subjects)),
-        "browser": browsed.browser(view, asked, most, room),
+        "crowd": crowd,
+        "browser": None if place.folder or crowd else browsed.browser(view, asked, place.most, place.room),
+        "answer_pages": [] if place.folder is None else write_answer_pages(view, asked, place.folder),
         "failures": any(one["cases"] for one in subjects),
         "floors": any(not mark.ceiling for mark in marks),
         "ceilings": any(mark.ceiling for mark in marks),
         "compared": pairs,
         "pairs": None,
         "variants": None,
-        "multiverse": _multiverse(view),
+        "multiverse": None if crowd else _multiverse(view),
         "counts": tables.counts_table(view),
         "losses": sentences.loss_sentences(view),
         "correlations": None if correlated is None else _agreement(view, correlated),

@@ -87,34 +87,27 @@ def headline_charts(view: TaskView, subject: Subject) -> list[RowChart]:
 
 def breakdown_charts(view: TaskView, subject: Subject) -> list[RowChart]:
     """The first headline metric by category and topic, the largest strata first: they are the ones that can be read."""
-    found = []
-    for part, members in view.series:
-        lines: list[Line] = []
-        for group in view.groups:
-            strata: dict[str, list[tuple[int, Estimate]]] = {}
-            for k, i in enumerate(members):
-                for stratum, row in view.strata(i, subject, group).items():
-                    strata.setdefault(stratum, []).append((k, row))
-            if len(strata) > 1:
-                ordered = sorted(strata.items(), key=lambda pair: (-max(int(r["n"]) for _, r in pair[1]), pair[0]))
-                lines.append(Line(f"By {group.replace('_', ' ')}", header=True))
-                lines += [_series_line(stratum or "(none given)", rows) for stratum, rows in ordered]
-        how = "by " + " and ".join(view.groups)
-        found += _series_chart(view, subject, f"breakdown{part}", how, lines, members)
-    return found
+    lines: list[Line] = []
+    for group in view.groups:
+        strata: dict[str, list[tuple[int, Estimate]]] = {}
+        for i in range(len(view.runs)):
+            for stratum, row in view.strata(i, subject, group).items():
+                strata.setdefault(stratum, []).append((i, row))
+        if len(strata) > 1:
+            ordered = sorted(strata.items(), key=lambda pair: (-max(int(r["n"]) for _, r in pair[1]), pair[0]))
+            lines.append(Line(f"By {group.replace('_', ' ')}", header=True))
+            lines += [_series_line(stratum or "(none given)", rows) for stratum, rows in ordered]
+    return _series_chart(view, subject, "breakdown", "by " + " and ".join(view.groups), lines)
 
 
 def variant_charts(view: TaskView, subject: Subject) -> list[RowChart]:
     """The first headline metric under each prompt variant; empty when there is only one."""
-    found = []
-    for part, members in view.series if len(view.variants) > 1 else ():
-        lines = []
-        for variant in view.variants:
-            rows = [(k, view.estimate(i, subject, view.metric, variant)) for k, i in enumerate(members)]
-            known = [(k, row) for k, row in rows if row is not None]
-            lines += [_series_line(variant, known)] if known else []
-        found += _series_chart(view, subject, f"variants{part}", "by prompt variant", lines, members)
-    return found
+    lines = []
+    for variant in view.variants if len(view.variants) > 1 else ():
+        rows = [(i, view.estimate(i, subject, view.metric, variant)) for i in range(len(view.runs))]
+        known = [(i, row) for i, row in rows if row is not None]
+        lines += [_series_line(variant, known)] if known else []
+    return _series_chart(view, subject, "variants", "by prompt variant", lines)
 
 
 def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
@@ -126,9 +119,7 @@ def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
     return Line(label_text(label), dots, beside=beside, muted=few)
 
 
-def _series_chart(
-    view: TaskView, subject: Subject, kind: str, how: str, lines: Sequence[Line], members: Sequence[int]
-) -> list[RowChart]:
+def _series_chart(view: TaskView, subject: Subject, kind: str, how: str, lines: Sequence[Line]) -> list[RowChart]:
     base, info = view.marks(subject, view.metric).base, view.metrics[view.metric]
     return row_chart(
         view,
@@ -141,62 +132,56 @@ def _series_chart(
         key=f"{view.slug}-{slug(subject.label)}-{kind}",
         subject=subject.label,
         markers=[Marker(base.value, f"{base.short} {wording.amount(base.value, info, 0)}")] if base else (),
-        series=[view.labels[i] for i in members],
+        series=view.labels,
     )
 
 
 def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
     """Every culture a row, the highest first: score and interval, shaded up to its best floor, its ceiling marked."""
-    found = []
-    for part, members in view.series:
-        lines = [_culture_line(view, subject, metric, members) for subject in view.by_score(metric)]
-        floors = [line.zone for line in lines if line.zone is not None]
-        tops = [line.top for line in lines if line.top is not None]
-        keys = [("zone", "best trick without cultural knowledge")] if floors else []
-        keys += [("top", "people")] if tops else []
-        drawn = any(dot.partial is not None for line in lines for dot in line.dots)
-        keys += [("partial", "drawn towards the mean as far as noise explains")] if drawn else []
-        labels = [view.labels[i] for i in members]
-        found += row_chart(
-            view,
-            metric,
-            lines,
-            floors + tops,
-            title=view.titles[metric],
-            about="by culture",
-            key=f"{view.slug}-cultures-{slug(metric)}{part}",
-            subject=", ".join(labels),
-            series=labels,
-            compact=True,
-            keys=keys,
-        )
-    return found
+    lines = [_culture_line(view, subject, metric) for subject in view.by_score(metric)]
+    floors = [line.zone for line in lines if line.zone is not None]
+    tops = [line.top for line in lines if line.top is not None]
+    keys = [("zone", "best trick without cultural knowledge")] if floors else []
+    keys += [("top", "people")] if tops else []
+    drawn = any(dot.partial is not None for line in lines for dot in line.dots)
+    keys += [("partial", "drawn towards the mean as far as noise explains")] if drawn else []
+    return row_chart(
+        view,
+        metric,
+        lines,
+        floors + tops,
+        title=view.titles[metric],
+        about="by culture",
+        key=f"{view.slug}-cultures-{slug(metric)}",
+        subject=", ".join(view.labels),
+        series=view.labels,
+        compact=True,
+        keys=keys,
+    )
 
 
 def topic_charts(view: TaskView) -> list[RowChart]:
     """Every topic a row, a dot for each model: its mean over cultures, each counting alike."""
     found = []
     for group, topics in topic_means(view):
-        for part, members in view.series:
-            rows = {name: [(members.index(i), row) for i, row in one if i in members] for name, one in topics.items()}
-            title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
-            found += row_chart(
-                view,
-                view.metric,
-                [_series_line(name, one) for name, one in rows.items() if one],
-                title=f"{title}, mean over cultures",
-                about="all cultures",
-                key=f"{view.slug}-{slug(group)}-over-cultures{part}",
-                subject=", ".join(view.labels[i] for i in members),
-                series=[view.labels[i] for i in members],
-                compact=True,
-            )
+        title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
+        found += row_chart(
+            view,
+            view.metric,
+            [_series_line(name, rows) for name, rows in topics.items() if rows],
+            title=f"{title}, mean over cultures",
+            about="all cultures",
+            key=f"{view.slug}-{slug(group)}-over-cultures",
+            subject=", ".join(view.labels),
+            series=view.labels,
+            compact=True,
+        )
     return found
 
 
-def _culture_line(view: TaskView, subject: Subject, metric: str, members: Sequence[int]) -> Line:
+def _culture_line(view: TaskView, subject: Subject, metric: str) -> Line:
     info, marks = view.metrics[metric], view.marks(subject, metric)
-    rows = [(k, view.estimate(i, subject, metric)) for k, i in enumerate(members)]
+    rows = [(i, view.estimate(i, subject, metric)) for i in range(len(view.runs))]
     found = [(k, row) for k, row in rows if row is not None and wording.known(row["value"])]
     most = max((int(row["n"]) for _, row in found), default=0)
     strong, beside = "", f"n = {most:,}"
@@ -207,12 +192,12 @@ def _culture_line(view: TaskView, subject: Subject, metric: str, members: Sequen
         by_share = worth is not None and worth[1] is not None and view.compared(metric).top is not None
         return None if worth is None or worth[1] is None or by_share else worth[0]
 
-    if len(members) == 1 and found:
+    if len(view.runs) == 1 and found:
         row = found[0][1]
         strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
     return Line(
         subject.label,
-        [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS, partial(members[k])) for k, row in found],
+        [Dot(row["value"], row["low"], row["high"], k, most < FEW_ITEMS, partial(k)) for k, row in found],
         strong=strong,
         beside=beside,
         muted=most < FEW_ITEMS,

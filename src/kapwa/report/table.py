@@ -16,13 +16,14 @@ Row = Mapping[str, Any]
 
 
 class Cell(NamedTuple):
-    """One cell: what stands large, what stands small under it, and how."""
+    """One cell: what stands large, what stands small under it, and how; ``bar``: an interval drawn, in [0, 1]."""
 
     text: str
     small: str = ""
     number: bool = False
     strong: bool = False
     muted: bool = False
+    bar: tuple[float, float] | None = None
 
 
 NONE = Cell(wording.NOTHING, number=True, muted=True)

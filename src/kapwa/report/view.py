@@ -23,7 +23,6 @@ from kapwa.suites.base import Suite
 
 # With more cultures than this the page puts them on one axis instead of one after the other.
 MANY = 3
-MAX_SERIES = 4  # models in one chart
 
 
 class Subject(NamedTuple):
@@ -79,7 +78,6 @@ class TaskView:
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         divided: Of metrics of which another is held against what people score: that other one.
         many: Whether there are more cultures than can be read one after the other.
-        series: The runs, four to a chart, each with what to add to the chart's key where there are several.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun, unit: What one item and one cluster are called, singular and plural.
     """
@@ -136,9 +134,6 @@ class TaskView:
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
         self.many = len(self.subjects) > MANY
-        members = list(range(len(self.runs)))
-        chunks = [members[i : i + MAX_SERIES] for i in range(0, len(members), MAX_SERIES)]
-        self.series = [("" if len(chunks) == 1 else f"-{k}", chunk) for k, chunk in enumerate(chunks, start=1)]
         try:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
         except KapwaError:

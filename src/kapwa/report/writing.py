@@ -28,6 +28,8 @@ def write_report(
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
+    ``out`` without an ending is a folder, for runs: ``index.html`` in it, and beside it every answer, every score
+    (``scores.csv``), every comparison of two systems (``comparisons.csv``) and every table as CSV.
     ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
     people filled in about the answers of runs. ``answers``: how many questions of each task the page holds with every
     answer, to be searched; None for all. ``same``: names of systems and the runs (or their folders) that are of each,
@@ -37,10 +39,12 @@ def write_report(
     RunError for a folder that is neither.
     """
     page, found = Path(out), opened(runs)
-    why = "it is a folder" if page.is_dir() else in_the_way(page.parent)
+    why = "it is a folder" if page.is_dir() and page.suffix else in_the_way(page.parent if page.suffix else page)
     if why is not None:
         raise UsageError(f"{page} cannot be written: {why}.", hint="Name another place.")
     if isinstance(found, Analysis):
+        if not page.suffix:
+            raise UsageError(f"The page of an analysis is one file, and {page} has no ending.", hint="Name FILE.html.")
         if same:
             raise UsageError("An analysis has no runs to call the same.", hint="Leave --same out.")
         if equal_within is not None:

@@ -24,7 +24,8 @@ from kapwa.report.analysis.view import (
 )
 from kapwa.report.charts import Chart
 from kapwa.report.figures import chart_file, save_pictures
-from kapwa.report.page import Part, render
+from kapwa.report.html import render
+from kapwa.report.page import Part
 from kapwa.report.wording import isolate, label_text
 from kapwa.report.worldmap import MapChart
 

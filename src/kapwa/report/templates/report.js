@@ -43,9 +43,17 @@
       if (told[name].length > 1 && !same) tools.append(select(name, "All", told[name].map((value, k) => [k, value || "–"]).sort(([, a], [, b]) => a.localeCompare(b))));
     }
     const outcomes = words.map((word, k) => [k, word]).filter(([k]) => used.has(k));
+    const right = codes.indexOf("right");
+    const models = told.models.map((name, k) => [k, name]);
+    const two = told.models.length === 2;
     if (several) outcomes.push(["differ", "Models differ"]);
+    if (several && used.has(right)) {
+      const [first, second] = two ? told.models : ["the first model", "the second"];
+      outcomes.push(["gained", `Right in ${first}, not in ${second}`], ["lost", `Right in ${second}, not in ${first}`]);
+    }
     if (outcomes.length > 1) tools.append(select("Answer", "Any", outcomes));
-    if (several) tools.append(select("Model", "Any model", told.models.map((name, k) => [k, name])));
+    if (several) tools.append(select(two ? "Model" : "First model", "Any model", models));
+    if (several && !two) tools.append(select("Second model", "Any other", models));
     const box = make("input", { type: "search", autocomplete: "off", spellcheck: false });
     let waiting = 0;
     box.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 150); });
@@ -58,16 +66,28 @@
     const level = `h${Number(root.parentElement.querySelector("h2, h3").tagName[1]) + 1}`;
     let found = [];
 
+    /* Whether one model is right where another is not; "" stands for any. */
+    function flipped(question, better, worse) {
+      const of = (model, wantsRight) => question.answers.some(answer =>
+        (model === "" || answer.model === Number(model)) && (answer.outcome === right) === wantsRight);
+      return of(better, true) && of(worse, false);
+    }
+
     function fits(question, wanted) {
       for (const name of Object.keys(chosenBy)) {
         const value = selects[name]?.value ?? "";
         if (value !== "" && question[name] !== Number(value)) return false;
       }
-      const model = selects.Model?.value ?? "";
+      const model = (selects.Model ?? selects["First model"])?.value ?? "";
+      const other = two ? "1" : selects["Second model"]?.value ?? "";
       const answers = question.answers.filter(answer => model === "" || answer.model === Number(model));
       const outcome = selects.Answer?.value ?? "";
       if (outcome === "differ") {
         if (new Set(question.answers.map(answer => answer.outcome)).size < 2) return false;
+      } else if (outcome === "gained") {
+        if (!flipped(question, two ? "0" : model, other)) return false;
+      } else if (outcome === "lost") {
+        if (!flipped(question, other, two ? "0" : model)) return false;
       } else if (outcome !== "" && !answers.some(answer => answer.outcome === Number(outcome))) return false;
       if (!answers.length) return false;
       if (!wanted) return true;

@@ -1,0 +1,71 @@
+"""What lies beside the page of a report that is a folder: every answer, every estimate, every two systems compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.files import slug, write_text
+from kapwa.report.answers import browser
+from kapwa.report.html import render
+from kapwa.report.view import Subject, TaskView
+from kapwa.stats.tables import POOLED_SCHEMA
+from kapwa.tables_io import csv_text
+
+ESTIMATE_COLUMNS = ("culture", "language", "variant", "metric", "value", "low", "high", "n", "clusters")
+Link = tuple[str, str]  # words, and the name of a file beside the page
+
+
+def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> list[Link]:
+    """Write every answer of a task into pages of their own, one a culture where these are many; return their links.
+
+    ``asked``: :func:`kapwa.report.answers.answer_table`. Where runs keep no answers there is no page.
+    """
+    subjects: Sequence[Subject | None] = view.subjects if view.many else [None]
+    links = []
+    for subject in subjects:
+        table = asked if subject is None else asked.filter(culture=subject.culture, language=subject.language)
+        found = browser(view, table, None)
+        if found is None:
+            continue
+        whose = "" if subject is None else subject.label
+        name = f"answers-{view.slug}{f'-{slug(whose)}' if whose else ''}.html"
+        page = render(
+            "answers.html.j2",
+            ["report.css"],
+            ["shared.js", "report.js"],
+            view=view,
+            whose=whose,
+            answers=found,
+        )
+        write_text(folder / name, page)
+        links.append((whose or "All questions", name))
+    return links
+
+
+def write_tables(views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, Any]]], folder: Path) -> list[Link]:
+    """Write all estimates over all items, and all comparisons that rank systems, as CSV; return their links."""
+    estimates = every_estimate(views)
+    compared = [
+        pl.DataFrame(pairs, schema=POOLED_SCHEMA).with_columns(task=pl.lit(view.task))
+        for view, pairs in zip(views, ranked, strict=True)
+    ]
+    tables = {"scores.csv": estimates, "comparisons.csv": pl.concat(compared)}
+    for name, table in tables.items():
+        write_text(folder / name, csv_text(table.columns, table.iter_rows()))
+    return [("Every score", "scores.csv"), ("Every two systems compared", "comparisons.csv")]
+
+
+def every_estimate(views: Sequence[TaskView]) -> pl.DataFrame:
+    """Every estimate over all items of every run, one table: system, task, data, run, then :data:`ESTIMATE_COLUMNS`."""
+    frames = []
+    for view in views:
+        for label, run in zip(view.labels, view.runs, strict=True):
+            facts = {"system": label, "task": view.task, "data": str(view.manifest["data"]["name"])}
+            named = [pl.lit(text).alias(name) for name, text in {**facts, "run": run.path.name}.items()]
+            rows = run.estimates.filter(pl.col("group") == "all")
+            frames.append(rows.select(*named, *ESTIMATE_COLUMNS))
+    return pl.concat(frames)

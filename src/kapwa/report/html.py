@@ -1,0 +1,74 @@
+"""Templates filled: one script and style of our own, known by their hashes; no network, no fonts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kapwa.files import slug, write_text
+from kapwa.report import charts
+from kapwa.report.table import Table
+from kapwa.report.worldmap import definitions, map_svg, world
+from kapwa.runs.outputs import BOM
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
+_DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg, charts.scatter_svg)
+
+
+def render(
+    template: str, styles: Sequence[str], scripts: Sequence[str] = (), *, beside: Path | None = None, **facts: Any
+) -> str:
+    """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
+
+    Everything is escaped but what draws, which escapes every label itself. Tables are downloaded from the page itself,
+    or from the folder ``beside``, where they are written.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    texts = resources.files("kapwa.report").joinpath("templates")
+    css, code = (
+        "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
+    )
+    style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
+    scripted = f"script-src 'sha256-{run}'; img-src data:; " if code else ""
+    environment = Environment(
+        loader=PackageLoader("kapwa.report"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"unbroken": unbroken, "csv_href": partial(csv_href, folder=beside), "slug": slug}
+    environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
+    environment.globals |= {"head_height": charts.head_height, "heat_step": charts.heat_step}
+    policy = f"default-src 'none'; style-src 'sha256-{style}'; {scripted}base-uri 'none'; form-action 'none'"
+    return environment.get_template(template).render(facts, css=css, script=code, policy=policy)
+
+
+def csv_href(table: Table, folder: Path | None = None) -> str:
+    """The address of a table's CSV: its text, or its file in ``folder``, written here.
+
+    A byte-order mark makes spreadsheets read it as UTF-8.
+    """
+    if folder is not None:
+        name = f"tables/{slug(table.key)}.csv"
+        write_text(folder / name, BOM + table.csv)
+        return name
+    raw = (BOM + table.csv).encode("utf-8", "replace")
+    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(raw).decode()
+
+
+def unbroken(text: str) -> Markup:
+    """Escape ``text`` and keep its number ranges ("7–43%") on one line."""
+    from markupsafe import Markup, escape
+
+    return Markup(_RANGE.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped above

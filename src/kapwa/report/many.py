@@ -1,0 +1,141 @@
+"""Many systems on one page: heat tables in place of dots, two of them chosen and compared, all numbers in one table.
+
+Beyond eight systems no chart of dots can be read. The page keeps the board, a square for each system and culture (and
+topic), and the tests of every two systems for its script; answers and numbers lie in files beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from kapwa.files import slug
+from kapwa.report import wording
+from kapwa.report.charts import SERIES, HeatChart, Square
+from kapwa.report.heat import heat_domain, square_of
+from kapwa.report.marks import Estimate
+from kapwa.report.overview import model_rows, place_of, topic_means
+from kapwa.report.view import TaskView
+from kapwa.report.wording import label_text, pack
+from kapwa.stats.families import is_clear
+
+
+def are_many(view: TaskView) -> bool:
+    """Whether there are more systems than shapes of dots."""
+    return len(view.runs) > len(SERIES)
+
+
+def crowd_across(view: TaskView) -> dict[str, Any]:
+    """What a page says of many systems over all cultures: squares of systems by culture and by topic."""
+    means = {name: rows[0] for name, rows in model_rows([(view, view.metric)]).items()}
+    order = sorted(view.labels, key=lambda name: place_of(means.get(name)))
+    topics = topic_heats(view, order)
+    return {
+        **dict.fromkeys(("sentences", "cautions", "maps", "others", "reference", "gap_sentences", "topics"), ()),
+        **dict.fromkeys(("scores", "gaps", "topic_table", "strata"), None),
+        "headline": [chart for metric in view.headline if (chart := culture_heat(view, metric, order))],
+        "compared": "score",
+        "breakdown": topics,
+        "bracketed": False,
+    }
+
+
+def culture_heat(view: TaskView, metric: str, order: Sequence[str]) -> HeatChart | None:
+    """A row a system in ``order``, a column a culture: the score."""
+    columns = {subject.label: subject for subject in view.by_score(metric)}
+    return _heat(
+        view,
+        metric,
+        "by culture",
+        order,
+        list(columns),
+        lambda run, column: view.estimate(run, columns[column], metric),
+    )
+
+
+def topic_heats(view: TaskView, order: Sequence[str]) -> list[HeatChart]:
+    """For each grouping, a row a system in ``order``, a column a topic: the mean over cultures."""
+    charts = []
+    for group, topics in topic_means(view):
+        means = {topic: dict(rows) for topic, rows in topics.items()}
+        how = f"by {label_text(group).replace('_', ' ')}, mean over cultures"
+        chart = _heat(view, view.metric, how, order, list(means), partial(_of_topic, means))
+        charts += [] if chart is None else [chart]
+    return charts
+
+
+def _of_topic(means: Mapping[str, Mapping[int, Estimate]], run: int, topic: str) -> Estimate | None:
+    return means[topic].get(run)
+
+
+def _heat(
+    view: TaskView,
+    metric: str,
+    how: str,
+    order: Sequence[str],
+    columns: Sequence[str],
+    estimate: Callable[[int, str], Estimate | None],
+) -> HeatChart | None:
+    info, title = view.metrics[metric], f"{view.titles[metric]}, {how}"
+    rows = [label for label in order if label in view.labels]
+    squares: list[list[Square | None]] = [
+        [square_of(estimate(view.labels.index(label), column), info) for column in columns] for label in rows
+    ]
+    drawn = [square.value for row in squares for square in row if square is not None]
+    if not drawn:
+        return None
+    return HeatChart(
+        key=f"{view.slug}-{slug(metric)}-{slug(how)}-systems",
+        title=title,
+        subject="all systems",
+        alt=f"{title}: a row a system.",
+        rows=rows,
+        columns=[label_text(name or "(none given)") for name in columns],
+        squares=squares,
+        domain=heat_domain(drawn, info),
+        share=wording.is_share(info),
+    )
+
+
+def comparison_data(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """What the page's script needs to set any two systems side by side, packed: scores by culture, tested differences.
+
+    ``pairs``: :func:`kapwa.report.board.ranking_pairs` of each view. Numbers are words as the page writes them.
+    """
+    tasks = []
+    for view, compared in zip(views, pairs, strict=True):
+        info = view.metrics[view.metric]
+        scores = [
+            [_amount(view.estimate(i, subject, view.metric), info) for subject in view.subjects]
+            for i in range(len(view.runs))
+        ]
+        places = {label: place for place, label in enumerate(view.labels)}
+        tests = [
+            [places[row["a"]], places[row["b"]], *_tested(row, info)]
+            for row in compared
+            if wording.known(row["difference"])
+        ]
+        tasks.append(
+            {
+                "task": view.task,
+                "metric": view.titles[view.metric],
+                "systems": list(view.labels),
+                "cultures": [subject.label for subject in view.subjects],
+                "scores": scores,
+                "pairs": tests,
+            }
+        )
+    return pack(tasks)
+
+
+def _amount(row: Estimate | None, info: Mapping[str, Any]) -> str:
+    return wording.NOTHING if row is None else wording.amount(row["value"], info)
+
+
+def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+    """Difference and interval in the unit of the page, and whether it is more than noise."""
+    scale, digits = (100, 1) if wording.is_share(info) else (1, 4)
+    ends = (row[name] for name in ("difference", "low", "high"))
+    difference, low, high = (round(scale * value, digits) if wording.known(value) else None for value in ends)
+    return difference, low, high, is_clear(row)  # type: ignore[return-value]
