@@ -185,9 +185,10 @@ def _interval(record: Row, info: Mapping[str, Any], margin: float) -> str:
 
 
 def _digits(record: Row, margin: float) -> int:
-    """Decimals of points that show on which side of the margin both ends of an interval lie."""
+    """Decimals of points that show on which side of the margin, and of 0, both ends of an interval lie."""
     ends = [100 * abs(record[end]) for end in ("low", "high") if record[end] is not None]
-    return next((k for k in (1, 2, 3) if all(round(end, k) != round(100 * margin, k) for end in ends)), 4)
+    pairs = [(end, mark) for end in ends for mark in (0, 100 * margin) if end != mark]
+    return next((k for k in (1, 2, 3) if all(round(end, k) != round(mark, k) for end, mark in pairs)), 4)
 
 
 def _note(old: Run, new: Run, rows: list[dict[str, Any]]) -> str:
