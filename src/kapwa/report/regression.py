@@ -70,7 +70,7 @@ class Judgement:
         columns = [
             text_column("Culture", "place"),
             *(amount_column(name.capitalize(), name, info) for name in ("old", "new")),
-            Column("New − old", lambda row: Cell(wording.change(row["difference"], info), number=True)),
+            Column("Change", lambda row: Cell(wording.change(row["difference"], info), number=True)),
             Column("95% interval", lambda row: Cell(_interval(row, info, self.margin), number=True)),
             Column("Loss excluded", lambda row: Cell(_excluded(row, info, self.margin), number=True)),
             text_column("Outcome", "outcome"),
@@ -193,7 +193,7 @@ def _digits(record: Row, margin: float) -> int:
 
 def _note(old: Run, new: Run, rows: list[dict[str, Any]]) -> str:
     """What stands below the table: which runs, how its lines are meant, what is left out."""
-    notes = [f"Old: {old.label}. New: {new.label}."]
+    notes = [f"Old: {old.label}. New: {new.label}. Change: new − old."]
     if len(rows) > 1:
         notes.append("The mean decides. A culture’s line holds by itself; “regression” allows for all of them (Holm).")
     lost = rows[0]["only_a"] + rows[0]["only_b"]
