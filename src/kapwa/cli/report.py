@@ -170,8 +170,8 @@ def compare(
 
     With --margin: RUN_A is the old run, RUN_B the new one. Says in one sentence whether the new one lost more than the
     margin on the first metric, its mean over cultures, and of each culture which loss is excluded (--json: also
-    "regression"). The exit code is 0; with --fail-on regression 3 for a regression, with --strict 4 where the data
-    leave it open.
+    "regression"). The exit code is 0; with --fail-on regression 3 for a regression, with --strict also 4 where the
+    data leave it open.
     """
     import kapwa
     from kapwa.files import write_text
@@ -202,5 +202,5 @@ def compare(
         show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
     if judgement is not None:
-        codes = {"regression": 3 if gate.fail_on else 0, "inconclusive": 4 if gate.strict else 0}
+        codes = {"regression": 3 if gate.fail_on or gate.strict else 0, "inconclusive": 4 if gate.strict else 0}
         raise typer.Exit(codes.get(judgement.outcome, 0))
