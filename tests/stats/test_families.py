@@ -124,7 +124,7 @@ def test_a_margin_adds_three_columns_adjusted_in_the_same_family() -> None:
 @pytest.mark.parametrize("margin", [0, -0.02, math.nan, math.inf, "wide", True, 2.0])
 def test_a_bad_margin_is_refused(margin: Any) -> None:
     random = np.random.default_rng(7)
-    with pytest.raises(UsageError, match="margin of equality"):
+    with pytest.raises(UsageError, match="The margin is"):
         compared(score_rows(random, 0.5), score_rows(random, 0.5), equal_within=margin)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from kapwa.cli.options import Json, option
+from kapwa.cli.options import Json, grouped, option
 from kapwa.cli.output import check_place, note, show, show_json
 from kapwa.errors import UsageError
 
+_GATE = "A new run against an old one"
 EqualWithin = Annotated[
     float | None,
     option("SHARE", "Also test whether two runs are equal within this margin; 0.02 is 2 points, as a share."),
@@ -120,9 +122,45 @@ def _table_folders(sources: Sequence[Path], csv: Path) -> dict[Path, Path]:
     return {source: csv / source.name for source in sources}
 
 
+@dataclass(kw_only=True)
+class RegressionOptions:
+    """Whether the second run lost more than a margin against the first, and what is made of that."""
+
+    margin: Annotated[float | None, option("SHARE", "Did RUN_B lose more than this? 0.02 is 2 points.", _GATE)] = None
+    fail_on: Annotated[Literal["regression"] | None, option("OUTCOME", "Exit with 3 on a regression.", _GATE)] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if unclear.", rich_help_panel=_GATE)] = False
+    junit: Annotated[Path | None, option("FILE", "Write a JUnit file: a test case a culture.", _GATE)] = None
+    markdown: Annotated[Path | None, option("FILE", "Write a table for a job's summary or a comment.", _GATE)] = None
+
+    def check(self, equal_within: float | None) -> None:
+        """Raise UsageError for options that do not go together, and for places that cannot be written."""
+        from kapwa.stats.families import check_margin
+
+        check_margin(self.margin, {})
+        if self.margin is None and any((self.fail_on, self.strict, self.junit, self.markdown)):
+            raise UsageError("What a regression is depends on a margin, but none is named.", hint="Add: --margin 0.02")
+        if self.margin is not None and equal_within is not None:
+            raise UsageError("--margin and --equal-within are two questions.", hint="Ask one at a time.")
+        check_place(self.junit)
+        check_place(self.markdown)
+
+    def write(self, judgement: Any) -> None:
+        """Write the files that were asked for."""
+        from kapwa.files import write_text
+        from kapwa.report.render import markdown_table
+
+        junit, markdown = judgement.junit(strict=self.strict), markdown_table(judgement.table)
+        for path, text in ((self.junit, junit), (self.markdown, markdown)):
+            if path is not None:
+                write_text(path, text)
+                note(f"Written: {path}")
+
+
+@grouped
 def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another run folder of the same task.")],
+    gate: RegressionOptions,
     csv: Annotated[Path | None, option("FILE", "Also write every difference, of all metrics, as CSV here.")] = None,
     mid_p: Annotated[
         bool,
@@ -136,16 +174,26 @@ def compare(
     Says how the two differ as measurements (their signatures), then shows difference, interval, p-value, and how
     large a true difference these items show four times in five. With --json: "a" and "b" (path, label, signature),
     "differ" (what differs, with both values) and "comparisons".
+
+    With --margin: RUN_A is the old run, RUN_B the new one. Says in one sentence whether the new one lost more than the
+    margin on the first metric, its mean over cultures, and of each culture which loss is excluded (--json: also
+    "regression"). The exit code is 0; with --fail-on regression 3 for a regression, with --strict also 4 where the
+    data leave it open.
     """
     import kapwa
     from kapwa.files import write_text
+    from kapwa.report.regression import judge
     from kapwa.report.terminal import difference_lines, render_comparison
     from kapwa.runs.manifest import differing
     from kapwa.tables_io import csv_text
 
     check_place(csv)
+    gate.check(equal_within)
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
-    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=equal_within)
+    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=gate.margin or equal_within)
+    judgement = None if gate.margin is None else judge(first, second, frame, gate.margin)
+    if judgement is not None:
+        gate.write(judgement)
     if csv is not None:
         write_text(csv, csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
@@ -155,7 +203,11 @@ def compare(
             for name, run in (("a", first), ("b", second))
         }
         differ = [{"name": name, "a": a, "b": b} for name, a, b in differing(first.manifest, second.manifest)]
-        show_json({**runs, "differ": differ, "comparisons": frame.to_dicts()})
+        lost = {} if judgement is None else {"regression": judgement.as_dict()}
+        show_json({**runs, "differ": differ, **lost, "comparisons": frame.to_dicts()})
     else:
         show("\n".join([*difference_lines(first, second), ""]))
-        show(render_comparison(frame, first.manifest["metrics"]))
+        show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
+    if judgement is not None:
+        codes = {"regression": 3 if gate.fail_on or gate.strict else 0, "inconclusive": 4 if gate.strict else 0}
+        raise typer.Exit(codes.get(judgement.outcome, 0))

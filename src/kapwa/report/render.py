@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,13 @@ def markdown_table(table: Table) -> str:
     """Return a table in Markdown: its caption, cells with what stands small in brackets, and its note."""
     marks = [":--" if not cell.number else "--:" for cell in (table.rows or [[]])[0]]
     rows = [table.head, marks, *([_in_line(cell) for cell in row] for row in table.rows)]
-    lines = ["| " + " | ".join(plain(text).replace("|", "\\|") for text in row) + " |" for row in rows]
-    return "\n".join([f"**{plain(table.caption)}**", "", *lines, "", plain(table.note)]).rstrip() + "\n"
+    lines = ["| " + " | ".join(map(_markdown, row)) + " |" for row in rows]
+    return "\n".join([f"**{_markdown(table.caption)}**", "", *lines, "", _markdown(table.note)]).rstrip() + "\n"
+
+
+def _markdown(text: str) -> str:
+    """Return ``text`` without what Markdown would read as a mark: of names, which may hold links and tags."""
+    return re.sub(r"([\\`*\[<|])", r"\\\1", plain(text))
 
 
 def latex_table(table: Table) -> str:

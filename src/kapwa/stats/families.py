@@ -30,12 +30,12 @@ def check_margin(margin: float | None, metrics: Mapping[str, bool]) -> None:
         return
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 < margin < math.inf:
         raise UsageError(
-            f"The margin of equality is {margin!r}; it must be a number above 0.",
+            f"The margin is {margin!r}; it must be a number above 0.",
             hint="It is a share: for 2 points write 0.02.",
         )
     if margin > 1 and any(metrics.values()):
         raise UsageError(
-            f"The margin of equality is {margin:g}; scores of right and wrong answers differ by 1 at most.",
+            f"The margin is {margin:g}; scores of right and wrong answers differ by 1 at most.",
             hint=f"It is a share: for {margin:g} points write {margin / 100:g}.",
         )
 

@@ -1,0 +1,184 @@
+"""``kapwa compare --margin`` as a job runs it: exit codes, files, and the action for GitHub, step by step."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+import yaml
+
+import kapwa
+import warm
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+ACTION = Path(__file__).resolve().parents[2] / "action" / "action.yml"
+EXPRESSION = re.compile(r"\$\{\{ ([\w.-]+) \}\}")
+# The new run, the margin, what is said, and the exit codes without and with --strict.
+CASES = {
+    "nothing much lost, a wide margin": ("same", "0.5", "no regression", 0, 0),
+    "nothing much lost, a narrow margin": ("same", "0.02", "inconclusive", 0, 4),
+    "most lost": ("bad", "0.05", "regression", 3, 3),
+}
+case = pytest.mark.parametrize(("new", "margin", "outcome", "code", "strict"), CASES.values(), ids=CASES)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of three real runs of everyday questions in five cultures: people's own answers, some left out."""
+    folder = tmp_path_factory.mktemp("runs")
+    task = kapwa.load_task("blend/saq", variant="local/inst-4")
+    items = task.item_table(task.items()).with_row_index("row")
+    answer = pl.col("answers").str.extract(r"^([^;/(]+)").str.strip_chars()
+    wrong = {"old": pl.col("row") % 5 == 0, "same": pl.col("row") % 5 == 1, "bad": pl.col("row") % 5 != 2}
+    paths = {}
+    for name, lost in wrong.items():
+        replies = items.select("item_id", "variant", text=pl.when(lost).then(pl.lit("no idea")).otherwise(answer))
+        replies.write_ndjson(folder / f"{name}.jsonl")
+        model = kapwa.load_model(f"replay:{folder / name}.jsonl")
+        paths[name] = str(kapwa.evaluate(task, model, path=folder / name, label=name, progress=False).path)
+    return paths
+
+
+@case
+def test_exit_codes_and_sentences(
+    cli: Run, runs: dict[str, str], new: str, margin: str, outcome: str, code: int, strict: int
+) -> None:
+    words = ("compare", runs["old"], runs[new], "--margin", margin)
+    assert cli(*words).returncode == 0  # it only says so, until it is asked to fail
+    done = cli(*words, "--fail-on", "regression")
+    assert done.returncode == code, done.stderr
+    assert f"\n{outcome.capitalize()}: on average over 5 cultures " in done.stdout
+    assert "A culture’s line holds by itself" in " ".join(done.stdout.split())
+    done = cli(*words, "--strict", "--json")  # which fails on a regression, too
+    assert done.returncode == strict
+    told = json.loads(done.stdout)["regression"]
+    assert (told["outcome"], told["margin"], told["metric"]) == (outcome, float(margin), "sem_b")
+    assert [row["place"] for row in told["rows"]][:2] == ["mean of 5 cultures", "Egypt"]
+
+
+def test_files_are_written_for_the_job(cli: Run, runs: dict[str, str], tmp_path: Path) -> None:
+    files = ("--junit", "kapwa.xml", "--markdown", "kapwa.md", "--csv", "kapwa.csv")
+    done = cli("compare", runs["old"], runs["bad"], "--margin", "0.05", "--fail-on", "regression", *files)
+    assert done.returncode == 3
+    cases = ElementTree.parse(tmp_path / "kapwa.xml").getroot().findall("*/testcase")
+    assert [one.get("name") for one in cases] == [
+        "mean of 5 cultures",
+        *("Egypt", "Mexico", "Philippines", "South Korea", "US"),
+    ]
+    assert all(one[0].tag == "failure" for one in cases)
+    text = (tmp_path / "kapwa.md").read_text(encoding="utf-8")
+    assert text.startswith("**Regression: on average over 5 cultures a loss above 5 points is shown (new − old −")
+    assert text.count("\n| ") == 8  # a head, its line, the mean, five cultures
+    assert pl.read_csv(tmp_path / "kapwa.csv").height > 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        *((("--margin", margin), "margin") for margin in ("0", "-0.02", "nan", "inf", "two", "")),
+        (("--fail-on", "regression"), "Add: --margin 0.02"),
+        (("--strict",), "Add: --margin 0.02"),
+        (("--junit", "kapwa.xml"), "Add: --margin 0.02"),
+        (("--margin", "0.02", "--fail-on", "anything"), "fail-on"),
+        (("--margin", "0.02", "--equal-within", "0.02"), "Ask one at a time"),
+        (("--margin", "0.02", "--markdown", "."), "is a folder"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_a_run_is_read(
+    cli: Run, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    done = cli("compare", "no-run", "nor-this", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "no-run" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_margin_beyond_what_scores_can_differ_is_refused(cli: Run, runs: dict[str, str], tmp_path: Path) -> None:
+    done = cli("compare", runs["old"], runs["bad"], "--margin", "2", "--fail-on", "regression", "--junit", "k.xml")
+    assert done.returncode == 2
+    assert "for 2 points write 0.02" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def act(folder: Path, inputs: Mapping[str, str]) -> tuple[int, dict[str, str], str, str]:
+    """Run the action's steps in ``folder`` as a runner does; return exit code, outputs, the job's summary, the log."""
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    given = {name: str(about.get("default", "")) for name, about in action["inputs"].items()} | dict(inputs)
+    values = {f"inputs.{name}": value for name, value in given.items()}
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    summary, log = temporary / "summary.md", ""
+    path = os.pathsep.join([str(warm.programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
+    for number, step in enumerate(action["runs"]["steps"]):
+        output = temporary / f"output-{number}"
+        output.touch()
+        environment = {
+            **os.environ,
+            **{name: EXPRESSION.sub(lambda m: values[m[1]], text) for name, text in step.get("env", {}).items()},
+            **{"PATH": path, "RUNNER_TEMP": str(temporary), "GITHUB_ACTION_PATH": str(ACTION.parent)},
+            **{"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)},
+        }
+        command = [step["shell"], "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        log += done.stdout + done.stderr
+        for line in output.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition("=")
+            values[f"steps.{step.get('id')}.outputs.{name}"] = value
+        if done.returncode:
+            break
+    outputs = {
+        name: EXPRESSION.sub(lambda m: values.get(m[1], ""), about["value"])
+        for name, about in action["outputs"].items()
+    }
+    return done.returncode, outputs, summary.read_text(encoding="utf-8") if summary.exists() else "", log
+
+
+@case
+def test_the_action_fails_the_job_as_it_should(
+    runs: dict[str, str], tmp_path: Path, new: str, margin: str, outcome: str, code: int, strict: int
+) -> None:
+    for number, (expected, wanted) in enumerate(((code, "false"), (strict, "true"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "old run").symlink_to(runs["old"])
+        pattern = f"{runs[new][:-1]}?"  # as users write new/*, for a run's folder has a hash in its name
+        inputs = {"old": "old run", "new": pattern, "margin": margin, "strict": wanted, "junit": "kapwa.xml"}
+        returned, outputs, summary, log = act(folder, inputs)
+        assert returned == expected, log
+        assert outputs == {"outcome": outcome}
+        assert summary.startswith(f"**{outcome.capitalize()}: on average over 5 cultures ")
+        assert summary == (folder / "kapwa-compare.md").read_text(encoding="utf-8")
+        assert summary in log
+        assert ElementTree.parse(folder / "kapwa.xml").getroot().tag == "testsuites"
+
+
+def test_the_action_says_what_is_wrong_with_runs_that_cannot_be_compared(runs: dict[str, str], tmp_path: Path) -> None:
+    returned, outputs, summary, log = act(tmp_path, {"old": runs["old"], "new": "not-there", "margin": "0.02"})
+    assert (returned, outputs, summary) == (2, {"outcome": ""}, "")
+    assert "not-there" in log
+
+
+@pytest.mark.parametrize("name", ["old", "new", "margin", "strict", "junit", "markdown"])
+def test_no_input_becomes_part_of_the_script(runs: dict[str, str], tmp_path: Path, name: str) -> None:
+    hostile = """x'; touch hacked; "; touch hacked; $(touch hacked) `touch hacked`\ntouch hacked\n"""
+    act(tmp_path, {"old": runs["old"], "new": runs["same"], "margin": "0.5"} | {name: hostile})
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_the_action_is_one_that_a_runner_takes() -> None:
+    action: dict[str, Any] = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    assert action["runs"]["using"] == "composite"
+    for step in action["runs"]["steps"]:
+        assert step["shell"] == "bash"
+        assert "${{" not in step["run"]
+        for text in step.get("env", {}).values():
+            assert EXPRESSION.fullmatch(text)[1].removeprefix("inputs.") in action["inputs"]  # type: ignore[index]
