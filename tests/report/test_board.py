@@ -232,7 +232,7 @@ def test_many_systems_are_sorted_chosen_and_compared_in_a_browser(crowd: list[Ma
     assert told["rising"][:-3] != systems
     assert told["sorted"] == "ascending"
     assert [name for name in told["filtered"] if name.startswith("m")] == ["m7"]
-    assert told["said"] == "1 systems. Their ranks are those among all systems."
+    assert told["said"] == "1 system; ranks are those among all."
     sign = 1 if pair["a"] == "m3" else -1
     assert f"first minus second {sign * 100 * pair['difference']:+.1f}".replace("-", "\u2212") in told["compared"][0]
     scores = {cells[0]: cells[1:] for cells in told["scores"]}

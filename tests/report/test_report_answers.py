@@ -199,9 +199,10 @@ def test_readers_filter_search_and_read_answers_side_by_side_in_every_script(tmp
     assert seen["culture"] == "48 of 240 prompts, 10 shown"
     assert seen["languages"] == ["ko"]
     assert seen["unread"] == "2 of 240 prompts"
-    assert seen["differ"] == sum(
-        a != b for a, b in zip(*(run.scores.filter(pl.col("metric") == "mc1")["outcome"] for run in runs), strict=True)
-    )
+    outcomes = list(zip(*(run.scores.filter(pl.col("metric") == "mc1")["outcome"] for run in runs), strict=True))
+    assert seen["differ"] == sum(a != b for a, b in outcomes)
+    alone = [sum(a == "right" != b for a, b in outcomes), sum(b == "right" != a for a, b in outcomes)]
+    assert seen["flips"] == alone
     assert seen["models"] == ["first", "second" * 12]
     assert seen["found"] == ["Filipino-003"]
     assert seen["more"] == 20

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
 from pages import printed
-from report_fixtures import MC, make_run
+from report_fixtures import MC, make_run, wide_run
 
 from kapwa.cli.output import show
 from kapwa.report import comparisons, differences, tables, wording
@@ -20,6 +20,7 @@ from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.comparisons import run_pairs
+from kapwa.report.differences import with_flips
 from kapwa.report.html import csv_href
 from kapwa.report.relations import Measured, metric_correlations, run_correlations
 from kapwa.report.relations import correlation_table as model_correlations
@@ -91,6 +92,24 @@ def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
     table = differences.comparison_table(view, frame, "pairs", "Pairs")
     assert any("higher" in row[-1].text for row in table.rows)
     assert read(table)[0]["a"] == "a"
+
+
+def test_who_is_right_alone_is_counted_as_one_would_by_hand() -> None:
+    runs = [wide_run(name, per_culture=20, skill=skill) for name, skill in (("a", 0.0), ("b", 0.2))]
+    view = arrange(runs)[0]
+    frame = with_flips(run_pairs(view), view.metrics)
+    values = [
+        {row["item_id"]: row["value"] for row in view.item_values(i, view.metric).iter_rows(named=True)} for i in (0, 1)
+    ]
+    alone = [0, 0]
+    for row in frame.filter(pl.col("culture").is_not_null()).iter_rows(named=True):
+        shared = [item for item in values[0] if item in values[1] and item.startswith(f"{row['culture']}/")]
+        by_hand = [sum(values[i][item] > values[1 - i][item] for item in shared) for i in (0, 1)]
+        assert [row["right_in_a_only"], row["right_in_b_only"]] == by_hand
+        alone = [total + count for total, count in zip(alone, by_hand, strict=True)]
+    (over,) = frame.filter(pl.col("culture").is_null()).to_dicts()
+    assert [over["right_in_a_only"], over["right_in_b_only"]] == alone
+    assert min(alone) > 0
 
 
 def test_one_run_has_no_pairs_and_three_have_no_correlations() -> None:

@@ -20,6 +20,8 @@ from kapwa.report.view import TaskView
 from kapwa.report.wording import label_text, pack
 from kapwa.stats.families import is_clear
 
+_DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
+
 
 def are_many(view: TaskView) -> bool:
     """Whether there are more systems than shapes of dots."""
@@ -120,6 +122,7 @@ def comparison_data(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[
             {
                 "task": view.task,
                 "metric": view.titles[view.metric],
+                "digits": _DIGITS[wording.is_share(info)],
                 "systems": list(view.labels),
                 "cultures": [subject.label for subject in view.subjects],
                 "scores": scores,
@@ -135,7 +138,8 @@ def _amount(row: Estimate | None, info: Mapping[str, Any]) -> str:
 
 def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[float, float, float, bool]:
     """Difference and interval in the unit of the page, and whether it is more than noise."""
-    scale, digits = (100, 1) if wording.is_share(info) else (1, 4)
+    share = wording.is_share(info)
+    scale, digits = 100 if share else 1, _DIGITS[share]
     ends = (row[name] for name in ("difference", "low", "high"))
     difference, low, high = (round(scale * value, digits) if wording.known(value) else None for value in ends)
     return difference, low, high, is_clear(row)  # type: ignore[return-value]

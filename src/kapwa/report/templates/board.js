@@ -51,7 +51,7 @@
         row.hidden = !kinds.has(name) && !name.toLocaleLowerCase().includes(wanted);
         shown += !row.hidden && row.closest("table") === board && !kinds.has(name);
       }
-      status.textContent = wanted ? `${shown} systems. Their ranks are those among all systems.` : "";
+      status.textContent = wanted ? `${shown} ${shown === 1 ? "system" : "systems"}; ranks are those among all.` : "";
     });
     board.parentElement.before(make("div", { className: "tools" }, labelled("Show systems whose name holds", box, "grow"), status));
   }
@@ -92,14 +92,14 @@
       const caption = make("caption", { textContent: `${task.task}: ${task.metric}` });
       const table = make("table", {}, caption, make("thead", {}, head), make("tbody", {}, ...rows));
       const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption.textContent }, table);
-      return make("div", {}, make("p", { textContent: verdict(test, a) }), scroll);
+      return make("div", {}, make("p", { textContent: verdict(test, a, task.digits) }), scroll);
     }
 
-    function verdict(test, a) {
+    function verdict(test, a, digits) {
       if (!test) return "These two share too few questions to be compared.";
       const [, , difference, low, high, clear] = test;
       const turned = test[0] !== a;
-      const signed = value => (value > 0 ? "+" : "") + String(value).replace("-", MINUS);
+      const signed = value => (value > 0 ? "+" : "") + value.toFixed(digits).replace("-", MINUS);
       const ends = turned ? [-high, -low] : [low, high];
       const size = signed(turned ? -difference : difference);
       const between = low === null ? "no interval" : `95% interval ${signed(ends[0])} to ${signed(ends[1])}`;
