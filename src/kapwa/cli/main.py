@@ -24,51 +24,21 @@ from typer.main import get_command
 
 import kapwa
 from kapwa.cli.options import option
-from kapwa.cli.output import Harmless, note
+from kapwa.cli.output import Harmless, note, show_json
 from kapwa.errors import KapwaError, nearest
+from kapwa.files import table_rows
 
 
 class Verb(NamedTuple):
     """A verb: the "module:attribute" of :mod:`kapwa.cli` that holds it, its heading, and what the list says of it."""
 
+    name: str
     target: str
     heading: str
     line: str
 
 
-_EVALUATE = "Evaluate a model"
-_TEXTS = "Compare texts across cultures"
-_BENCHMARK = "Make a benchmark"
-_PEOPLE = "Ask people"
-_OTHERS = "Work with other tools"
-_HERE = "See what there is"
-VERBS = {
-    "run": Verb("run:run", _EVALUATE, "Ask a model and judge its answers."),
-    "score": Verb("run:score", _EVALUATE, "Judge answers you already have."),
-    "report": Verb("report:report", _EVALUATE, "Write one HTML page about runs, or about an analysis."),
-    "compare": Verb("report:compare", _EVALUATE, "Compare two runs, paired item by item."),
-    "plan": Verb("plan:plan", _EVALUATE, "Plan a study: how many items it takes to tell two models apart."),
-    "runs": Verb("lists:runs", _EVALUATE, "List the runs in a folder, the newest first."),
-    "analyze": Verb("analyze:app", _TEXTS, "Compare many texts with each other, and with survey values."),
-    "words": Verb("texts:words", _TEXTS, "List the words that mark the texts about each identity."),
-    "values": Verb("texts:values", _TEXTS, "Check tables of cultural values."),
-    "suite": Verb("suite:app", _BENCHMARK, "Make your own data a suite."),
-    "data": Verb("benchmark:data", _BENCHMARK, "List sample packs, or check data."),
-    "build": Verb("benchmark:build", _BENCHMARK, "Make questions from what people answered."),
-    "card": Verb("benchmark:card", _BENCHMARK, "Write documents that travel with a dataset."),
-    "studio": Verb("studio:app", _PEOPLE, "Write and review a benchmark with your community, in the browser."),
-    "forms": Verb("people:forms", _PEOPLE, "Write blinded sheets for people to fill in."),
-    "agreement": Verb("people:agreement", _PEOPLE, "Analyse which responses people chose."),
-    "ratings": Verb("people:ratings", _PEOPLE, "Analyse how people judged answers."),
-    "export": Verb("exchange:export", _OTHERS, "Write a run in the form of another tool."),
-    "import": Verb("exchange:import_", _OTHERS, "Make runs from another tool's results: one for each task."),
-    "lm-eval-path": Verb("exchange:lm_eval_path", _OTHERS, "Print the folder of Kapwa's tasks for lm-eval."),
-    "suites": Verb("lists:suites", _HERE, "List what can be measured."),
-    "models": Verb("lists:models", _HERE, "List who can answer."),
-    "languages": Verb("languages:app", _HERE, "List languages and what is known of them."),
-    "cache": Verb("cache:app", _HERE, "See or shrink a folder of answers that runs share (kapwa run --cache)."),
-    "doctor": Verb("doctor:doctor", _HERE, "Check this installation, or the answers of a run."),
-}
+VERBS = {row["name"]: Verb(**row) for row in table_rows(Path(__file__).with_name("verbs.csv"))}
 
 
 class Verbs(TyperGroup):
@@ -110,20 +80,12 @@ def loaded(name: str) -> Any:
         app.command(name)(verb)
     app.pretty_exceptions_enable = False
     app._add_completion = False
-    _let_help_flow(app)
+    for part in app.registered_commands:  # Typer would keep the line breaks that the source has within a paragraph
+        paragraphs = (inspect.getdoc(part.callback) or "").split("\n\n")
+        part.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     command = get_command(app)
     command.name = name
     return command
-
-
-def _let_help_flow(verbs: typer.Typer) -> None:
-    """Take the line breaks of the source out of the paragraphs of the verbs' help, which Typer would keep."""
-    for command in verbs.registered_commands:
-        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    for group in verbs.registered_groups:
-        if group.typer_instance is not None:
-            _let_help_flow(group.typer_instance)
 
 
 app = typer.Typer(
@@ -165,6 +127,9 @@ def main(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
+# What Typer raises for a command that it refuses, such as one with an unknown option; it has no public name.
+_REFUSED: Any = typer.BadParameter.__bases__
+_ELSEWHERE = "Name another place."
 _DISK = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "your share of the disk is full",
@@ -172,7 +137,6 @@ _DISK = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
-_REMEDY = "Make room, allow writing there, or name another place."
 # What libraries say that cannot be loaded, start a thread or grow.
 _NO_MEMORY = re.compile(
     "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
@@ -190,47 +154,65 @@ _PATHS = {
 
 
 def run() -> None:
-    """Run the command line; user errors end with a message and exit code 2, never a traceback."""
+    """Run the command line; user errors end with a message and exit code 2, never a traceback.
+
+    With ``--json`` an error is also one JSON object on stdout: ``{"error": {"what", "where", "remedy", "exit_code"}}``.
+    """
+    for_programs = "--json" in sys.argv[1:]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal of another encoding than UTF-8 shows "?", and goes on
     broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
     if broken is not None:
-        _fail(f"{broken!r} is not UTF-8, so messages could not name the file.\n  Name another place.")
+        _fail(
+            KapwaError(f"{broken!r} is not UTF-8, so messages could not name the file.", hint=_ELSEWHERE), for_programs
+        )
     try:
-        app()
+        # What is wrong with the command itself Typer writes for people; for programs it is raised.
+        sys.exit(app(standalone_mode=not for_programs))
     except KapwaError as error:
-        _fail(str(error) if error.hint else f"{error}\n  Correct that, and run the command again.")
+        _fail(error, for_programs)
+    except _REFUSED as error:
+        verb = error.ctx.command_path if error.ctx else "kapwa"
+        _fail(KapwaError(error.format_message(), hint=f"See: {verb} --help"), for_programs)
     except BrokenPipeError:
         # The reader of our output (say, head) has left; nothing is wrong and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except BaseException as error:  # Rust's panics, too, which are no Exception
-        message = "" if isinstance(error, SystemExit) else _system_problem(error)
-        if not message:
+        problem = None if isinstance(error, SystemExit) else _system_problem(error)
+        if problem is None:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
         logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
-        _fail(message)
+        _fail(problem, for_programs)
 
 
-def _system_problem(error: BaseException) -> str:
-    """Say what is wrong with the memory, the disk or a path, and what to do; "" where none is at fault."""
+def _system_problem(error: BaseException) -> KapwaError | None:
+    """Say what is wrong with the memory, the disk or a path, and what to do; None where none is at fault."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-        return "the memory is full.\n  The answers so far are kept. Use fewer items (--limit) or more memory."
+        hint = "The answers so far are kept. Use fewer items (--limit) or more memory."
+        return KapwaError("the memory is full.", hint=hint)
     # Where a file is to be renamed, it is the new name that was asked for.
     name = getattr(error, "filename2", None) or getattr(error, "filename", None)
     in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
     number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
     if number in _DISK:
-        return f"{name or 'A file'} cannot be written: {_DISK[number]}.\n  {_REMEDY}"
+        hint = "Make room, allow writing there, or name another place."
+        return KapwaError(f"{name or 'A file'} cannot be written: {_DISK[number]}.", hint=hint)
     if name and number in _PATHS:
-        return f"{name} cannot be used: {_PATHS[number]}.\n  Name another place."
-    return ""
+        return KapwaError(f"{name} cannot be used: {_PATHS[number]}.", hint=_ELSEWHERE)
+    return None
 
 
-def _fail(message: str) -> None:
-    note(f"error: {message}")
+def _fail(error: KapwaError, for_programs: bool) -> None:
+    """Say on stderr what is wrong, where, and what to do, for programs on stdout too; end with exit code 2."""
+    remedy = error.hint or "Correct that, and run the command again."
+    note(f"error: {error.summary}\n  {remedy}")
+    if for_programs:
+        path, row, column = (getattr(error, name, None) for name in ("path", "row", "column"))
+        where = {"file": None if path is None else str(path), "row": row, "column": column}
+        show_json({"error": {"what": error.message, "where": where, "remedy": remedy, "exit_code": 2}})
     sys.exit(2)
 
 
