@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 Role = Literal["system", "user", "assistant"]
@@ -160,20 +161,13 @@ class Floor(NamedTuple):
     paired_with: str = ""
 
 
+# What every table says of an item.
+ITEM_COLUMNS: tuple[str, ...] = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 # One row per item and metric. ``value`` is null when there is nothing to measure (see ``outcome``).
-SCORE_COLUMNS: tuple[str, ...] = (
-    "item_id",
-    "variant",
-    "culture",
-    "language",
-    "category",
-    "topic",
-    "cluster",
-    "sample",
-    "metric",
-    "value",
-    "outcome",
-)
+SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "outcome")
+
+
+_every_param = attrgetter(*Params.__dataclass_fields__)
 
 
 def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
@@ -182,20 +176,12 @@ def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
     ``fingerprint`` is the model's own part (id, revision, template, numeric type, backend). The item's
     id is left out: two items with one prompt are one question, asked once.
     """
-    params = request.params
     parts = {
         "model": dict(fingerprint),
         "kind": request.kind,
         "messages": [[m.role, m.content] for m in request.messages],
-        "continuations": list(request.continuations),
-        "params": [
-            params.max_new_tokens,
-            params.temperature,
-            params.top_p,
-            list(params.stop),
-            params.seed,
-            params.closing,
-        ],
+        "continuations": request.continuations,
+        "params": _every_param(request.params),
         "sample": request.sample,
     }
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

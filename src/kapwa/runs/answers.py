@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from kapwa.errors import RunError, UsageError
-from kapwa.records import Answer, Item
-from kapwa.runs.directory import Run
+from kapwa.records import ITEM_COLUMNS, Answer, Item
+from kapwa.runs.directory import Run, read_table
 from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.schema import OF_ITEMS
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Selection, Task
 
@@ -60,16 +61,13 @@ def items_of(
     ``variant``: of these variants alone, comma-separated (None, "all": of every one); ``where``: with these values
     alone. Raises UsageError where a name selects nothing, RunError for a run whose items do not say what they ask.
     """
-    from kapwa.suites.items import select
+    from kapwa.suites.items import item_of, select
 
-    named = ("variant", "culture", "language", "category", "topic", "cluster")
     items: dict[tuple[str, str], Item] = {}
     for run in runs:
-        lacks = next((name for name in ("item_id", *named, "prompt") if name not in run.items.columns), None)
-        if lacks is not None:
-            raise RunError(f"{run.path / 'items.parquet'} is another table: it has no column {lacks!r}.", hint=_JUDGE)
-        for row in run.items.iter_rows(named=True):
-            item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
+        table = read_table(run.path / "items.parquet", (*ITEM_COLUMNS, "prompt"), OF_ITEMS, _JUDGE)
+        for row in table.iter_rows(named=True):
+            item = item_of(row, run.manifest["suite"], row)
             items.setdefault((item.id, item.variant), item)
     present = tuple(dict.fromkeys(item.variant for item in items.values()))
     chosen = [name.strip() for name in (variant or "all").split(",")]

@@ -18,13 +18,12 @@ from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
-from kapwa.records import SCORE_COLUMNS, Answer, Item, Response
-from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, Selection, metrics_of
+from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Response
+from kapwa.suites.base import Judged, Selection, Task, metrics_of
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.eecc.variants import VARIANTS
-from kapwa.suites.items import ITEM_COLUMNS, answered_twice, greedy_requests, item_columns, unknown_item
+from kapwa.suites.items import answered_twice, greedy_requests, item_columns, item_of, unknown_item
 from kapwa.suites.varying import Samples, check_draws
 
 SAMPLES, TEMPERATURE = 5, 0.3
@@ -143,7 +142,7 @@ def eecc_item_table(items: Sequence[Item]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String))
 
 
-def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
+def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
     named_options = dict(options)
     if "nationalities" in named_options:  # what most users call identities
@@ -166,13 +165,13 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
 
 def _task(
     name: str, data: DataSource, selection: Selection, items: Sequence[Item], settings: EeccOptions, attribute: str
-) -> SteppedTask:
+) -> Task:
     """Return a task over items that differ in one attribute only (EECC section 4.1).
 
     What it measures of a text is simple and of each text alone; how texts differ between identities is what
     ``kapwa analyze eecc`` works out from the run.
     """
-    task = SteppedTask(
+    task = Task(
         name=name,
         data=data,
         selection=selection,
@@ -195,14 +194,10 @@ def _task(
     return Samples(settings.samples, settings.temperature, settings.seed).around(task)
 
 
-def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> SteppedTask:
+def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> Task:
     """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
     options = manifest["options"]
     settings = EeccOptions(**{name: options[name] for name in EeccOptions().as_dict() if name in options})
-    named = ("culture", "language", "category", "topic", "variant", "cluster")
-    selected = [
-        Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})
-        for row in items.iter_rows(named=True)
-    ]
+    selected = [item_of(row, "eecc", {"prompt": row["prompt"]}) for row in items.iter_rows(named=True)]
     source = DataSource(manifest["data"]["name"], None, manifest["data"]["digest"])
     return _task(manifest["task"], source, Selection(), selected, settings, options["attribute"])
