@@ -69,10 +69,21 @@ def test_the_verdict_names_the_better_of_two_or_says_that_nobody_can_tell() -> N
 def test_the_verdict_of_many_names_those_that_may_be_the_best() -> None:
     skills = {"low": 0.02, "good": 0.9, "fine": 0.85, "bad": 0.05}
     runs = [make_run(name, cultures=("Filipino",), per_culture=60, skill=skill) for name, skill in skills.items()]
-    told = verdict_sentence(*compared(*runs))
-    assert told == (
+    view, pairs, single = compared(*runs)
+    told = verdict_sentence(view, pairs, single)
+    lead = (
         "kalahi/mc: 2 of 4 systems may be the best (good, fine); each of the others is worse than at least one system."
     )
+    assert told.startswith(lead)
+    means = [view.estimate(place, view.subjects[0], view.metric)["value"] for place in (1, 2)]  # type: ignore[index]
+    gap = f"{100 * (means[0] - means[1]):.1f} points"
+    assert told.removeprefix(lead).startswith(f" good scores {gap} above fine (95% interval ")
+    turned = []
+    for pair in pairs:
+        sides = {"a": pair["b"], "b": pair["a"], "a_value": pair["b_value"], "b_value": pair["a_value"]}
+        ends = {"low": -pair["high"], "high": -pair["low"], "difference": -pair["difference"]}
+        turned.append({**pair, **sides, **ends})
+    assert verdict_sentence(view, turned, single) == told
 
 
 def test_a_leader_that_is_not_better_than_all_others_is_not_said_to_be() -> None:

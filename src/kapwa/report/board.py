@@ -78,10 +78,26 @@ def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single:
     scores = {row[side]: row[f"{side}_value"] for row in rows for side in ("a", "b")}
     leaders = [isolate(name) for name in sorted(best, key=lambda name: -scores[name])]
     if (1, 1) in intervals.values():
-        return f"{view.task}: {leaders[0]} is better than each of the {len(names) - 1} others{over}."
+        lead = f"{leaders[0]} is better than each of the {len(names) - 1} others{over}"
+        return f"{view.task}: {lead}. {_ahead(rows, scores, info)}"
     shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
-    lead = f"{len(leaders)} of {len(names)} systems may be the best{over}"
-    return f"{view.task}: {lead} ({shown}); each of the others is worse than at least one system."
+    lead = f"{len(leaders)} of {len(names)} systems may be the best{over} ({shown})"
+    return f"{view.task}: {lead}; each of the others is worse than at least one system. {_ahead(rows, scores, info)}"
+
+
+def _ahead(rows: Sequence[Mapping[str, Any]], scores: Mapping[str, float], info: Mapping[str, Any]) -> str:
+    """How far the highest score lies above the next."""
+    first, second = sorted(scores, key=lambda name: -scores[name])[:2]
+    for row in rows:
+        if {row["a"], row["b"]} == {first, second}:
+            ends = (row["low"], row["high"])
+            if row["a"] != first:
+                ends = (row["high"], row["low"])
+            low, high = (end if row["a"] == first or end is None else -end for end in ends)
+            between = wording.change_interval(low, high, info)
+            size = wording.points(row["difference"], info, 1)
+            return f"{isolate(first)} scores {size} above {isolate(second)} (95% interval {between})."
+    return ""
 
 
 def _of_two(row: Mapping[str, Any], info: Mapping[str, Any], over: str) -> str:
@@ -174,8 +190,11 @@ def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
 
 def _board_cell(row: Row, view: TaskView) -> Cell:
     info = view.metrics[view.metric]
-    drawn = wording.is_share(info) and wording.known(row["low"]) and wording.known(row["high"])
-    bar = (max(row["low"], 0.0), min(row["high"], 1.0)) if drawn else None
+    ends = (
+        (row["low"], row["high"]) if wording.known(row["low"]) and wording.known(row["high"]) else (row["value"],) * 2
+    )
+    drawn = wording.is_share(info) and wording.known(row["value"])
+    bar = (max(ends[0], 0.0), min(ends[1], 1.0)) if drawn else None
     if row["kind"] == "system":
         return score_cell(row, info, strong=row["rank_low"] in (1, None))._replace(bar=bar)
     small = [row["words"]] if row["words"] != row["system"].lower() else []
