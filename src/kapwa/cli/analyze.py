@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from kapwa.analysis.result import Analysis
 
 app = opt.group("Compare many texts with each other, and with survey values.")
-_READING = "Reading answers"
-_COMPUTING = "Computing"
-_SURVEYS = "Surveys"
 
 
 def parse_choice(pair: str) -> tuple[str, str]:
@@ -34,63 +31,27 @@ class AnalysisOptions:
     """How texts are read and compared: fields of :class:`kapwa.analysis.inputs.Settings`."""
 
     seed: opt.Seed = 0
-    attribute: Annotated[
-        str | None,
-        option("COLUMN", "The column that was varied in the prompt \\[default: nationality or similar].", _READING),
-    ] = None
-    task: Annotated[
-        str | None, option("NAME", "Only answers of this task; files that name no task count as this one.", _READING)
-    ] = None
-    label: Annotated[str | None, option("NAME", "Name of the model for files that name none.", _READING)] = None
-    workers: Annotated[
-        int | None,
-        option("N", "Processes \\[default: one per core]; with --engine ray, tasks at a time.", _COMPUTING, min=1),
-    ] = None
-    permutations: Annotated[int, option("N", "Permutations of every test.", _COMPUTING, min=19)] = 999
-    pairs: Annotated[
-        int | None,
-        option(
-            "N",
-            "Estimate variance from this many pairs of identities, drawn for each concept \\[default: all pairs, up to "
-            "2,000 identities].",
-            _COMPUTING,
-            min=2,
-        ),
-    ] = None
-    brevity: Annotated[
-        str,
-        option(
-            "RULE", "Which reference's length BLEU uses: nmt (the shortest, as released), closest, average.", _COMPUTING
-        ),
-    ] = "nmt"
-    backend: Annotated[str, option("NAME", "Kernels: auto, numba, rapidfuzz.", _COMPUTING)] = "auto"
-    keep: Annotated[
-        list[str] | None,
-        option(
-            "COLUMN",
-            "Keep this question of a survey although it looks like a code; TABLE:COLUMN means the one of that table; "
-            "repeatable.",
-            _SURVEYS,
-        ),
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        option("COLUMN", "Leave this question of a survey out, named as for --keep; repeatable.", _SURVEYS),
-    ] = None
+    attribute: str | None = None
+    task: str | None = None
+    label: str | None = None
+    workers: int | None = None
+    permutations: int = 999
+    pairs: int | None = None
+    brevity: str = "nmt"
+    backend: str = "auto"
+    keep: list[str] | None = None
+    drop: list[str] | None = None
     choose: Annotated[
         list[Any] | None,
         option(
             "NAME=CODE",
             "Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
             "it out; repeatable.",
-            _SURVEYS,
+            "Surveys",
             parser=parse_choice,
         ),
     ] = None
-    country_column: Annotated[
-        str | None,
-        option("COLUMN", "The column that names the rows of the surveys, where its header does not say so.", _SURVEYS),
-    ] = None
+    country_column: str | None = None
 
 
 @app.command("eecc")

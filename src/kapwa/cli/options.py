@@ -1,7 +1,7 @@
 """Options that several verbs share, each written once.
 
-Where verbs share many, they stand in a dataclass, and :func:`grouped` makes a verb with a parameter of that class take
-each field as an option.
+Many options together stand in a dataclass, and :func:`grouped` makes a verb with a parameter of that class take each
+field as an option. How help shows a field says ``options.csv``, unless its type is ``Annotated``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kapwa.files import table_rows
+
 if TYPE_CHECKING:
     from kapwa.parallel.base import Ray
     from kapwa.suites.base import Setting, Task
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 
 
-def option(metavar: str, help: str, panel: str | None = None, *, names: str = "", **settings: Any) -> Any:
+def option(metavar: str | None, help: str, panel: str | None = None, *, names: str = "", **settings: Any) -> Any:
     """Return a typer option; ``names``: its spellings, parted by a space, where they are not the parameter's name."""
     return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **settings)
 
@@ -53,9 +55,7 @@ def grouped(verb: Callable[..., None], declared: type | None = None) -> Callable
         kind = declared if declared is not None and parameter.name == "declared" else parameter.annotation
         if isinstance(kind, type) and is_dataclass(kind):
             names = {option.name for option in flat}
-            options = [
-                part for part in inspect.signature(kind, eval_str=True).parameters.values() if part.name not in names
-            ]
+            options = [part for part in _options_of(kind) if part.name not in names]
             groups[parameter.name] = kind, [option.name for option in options]
         flat += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
 
@@ -67,6 +67,22 @@ def grouped(verb: Callable[..., None], declared: type | None = None) -> Callable
 
     called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return called
+
+
+def _options_of(group: type) -> list[inspect.Parameter]:
+    """Return the fields of a dataclass as options; of those that are not ``Annotated``, ``options.csv`` has a row."""
+    rows = table_rows(Path(__file__).with_name("options.csv"))
+    shown = {row["name"]: row for row in rows if row["group"] == group.__name__}
+    options = []
+    for parameter in inspect.signature(group, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if not hasattr(kind, "__metadata__"):
+            row = shown[parameter.name]
+            limits = {end: json.loads(row[end]) for end in ("min", "max") if row[end]}
+            metavar, panel = row["metavar"] or None, row["panel"] or None
+            kind = Annotated[kind, option(metavar, row["help"], panel, names=row["spelled"], **limits)]
+        options.append(parameter.replace(annotation=kind))
+    return options
 
 
 def parse_pair(option: str, pair: str, form: str, example: str) -> tuple[str, str]:
@@ -119,13 +135,12 @@ Key = Annotated[
     list[Path] | None, option("FILE", "The key file written with the forms, or a folder that holds it; repeatable.")
 ]
 
-_EVERYDAY = "Everyday knowledge"
 JudgeOption = Annotated[
     list[Any] | None,
     option(
         "NAME=JSON",
         "A setting of the judge, as for any model: timeout=30, concurrency=4, revision=v2, attempts=3; repeatable.",
-        _EVERYDAY,
+        "Everyday knowledge",
         parser=parse_judge_option,
     ),
 ]
@@ -137,11 +152,8 @@ class TaskOptions:
 
     data: Data = None
     variant: Variant = None
-    limit: Annotated[int | None, option("N", "Only N items of each culture and variant.", min=1)] = None
-    subset: Annotated[
-        str,
-        option("WAY", "Which N items --limit takes: first, or random: drawn by --seed, clusters whole."),
-    ] = "first"
+    limit: int | None = None
+    subset: str = "first"
     where: Where = None
     country: Annotated[
         Any,
@@ -151,26 +163,13 @@ class TaskOptions:
             parser=parse_list,
         ),
     ] = None
-    language: Annotated[
-        str | None, option("NAMES", "Languages to ask in: local, en, or both, comma-separated.", _EVERYDAY)
-    ] = None
-    prompt: Annotated[
-        str | None, option("NAMES", "Prompts to ask with, comma-separated, e.g. inst-4,pers-3.", _EVERYDAY)
-    ] = None
-    matcher: Annotated[
-        str,
-        option("WAY", "lexical, or judge: a model also says whether a reply means one of the answers.", _EVERYDAY),
-    ] = "lexical"
-    judge: Annotated[str | None, option("MODEL", "The model that judges, written as for --model.", _EVERYDAY)] = None
+    language: str | None = None
+    prompt: str | None = None
+    matcher: str = "lexical"
+    judge: str | None = None
     judge_option: JudgeOption = None
-    samples: Annotated[
-        int | None,
-        option("N", "Answers drawn for each prompt \\[default: 1; 5 texts of eecc]. See --temperature.", min=1),
-    ] = None
-    wordings: Annotated[
-        Path | None,
-        option("FILE", "Ask every question in more wordings, too: a table of id and text, with {prompt} in each text."),
-    ] = None
+    samples: int | None = None
+    wordings: Path | None = None
 
     def open(
         self, task: str, out: Path, *, seed: int | None = None, concurrency: int | None = None, **more: Any
@@ -233,11 +232,14 @@ def suite_options(*, asks: bool) -> type:
     return make_dataclass("SuiteOptions", options, kw_only=True)
 
 
-_WHERE = "Where it runs"
-Engine = Annotated[str, option("NAME", "local (this process), or ray.", _WHERE)]
+Engine = Annotated[str, option("NAME", "local (this process), or ray.", "Where it runs")]
 Address = Annotated[
     str | None,
-    option("ADDRESS", "Cluster to join: auto, or HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].", _WHERE),
+    option(
+        "ADDRESS",
+        "Cluster to join: auto, or HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
+        "Where it runs",
+    ),
 ]
 
 
@@ -247,27 +249,9 @@ class EngineOptions:
 
     engine: Engine = "local"
     address: Address = None
-    replicas: Annotated[
-        int | None,
-        option(
-            "N",
-            "Copies of the model \\[default: one per machine, or as many as --gpus-per-replica leaves room for].",
-            _WHERE,
-            min=1,
-        ),
-    ] = None
-    cpus_per_replica: Annotated[
-        float | None,
-        option(
-            "N",
-            "Processors each copy reserves, and threads it computes with \\[default: an even share].",
-            _WHERE,
-            min=0.001,
-        ),
-    ] = None
-    gpus_per_replica: Annotated[
-        float | None, option("N", "GPUs each copy reserves \\[default: 0].", _WHERE, min=0.0)
-    ] = None
+    replicas: int | None = None
+    cpus_per_replica: float | None = None
+    gpus_per_replica: float | None = None
 
 
 def open_engine(engine: str, **settings: Any) -> Ray | None:

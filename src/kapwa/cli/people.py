@@ -20,22 +20,12 @@ BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", m
 class FormOptions:
     """What stands in sheets, and for whom: keywords of :func:`kapwa.write_forms`."""
 
-    items_n: Annotated[int | None, option("N", "How many items to draw \\[default: all].", names="--items", min=1)] = (
-        None
-    )
-    seed: Annotated[int, option("N", "Seed of the draw and of every shuffle.", min=0)] = 1
-    people: Annotated[int, option("N", "How many people fill in each form.", min=1)] = 3
-    groups: Annotated[int, option("N", "Split the answers to rate among this many groups.", min=1)] = 1
-    answers: Annotated[
-        list[Path] | None,
-        option(
-            "RUN", "Runs whose answers people are to rate; repeatable. Writes rating forms.", names="--answers --run"
-        ),
-    ] = None
-    per_country: Annotated[
-        int | None,
-        option("N", "Draw this many wrong answers of each culture, for people to say what is wrong with them.", min=1),
-    ] = None
+    items_n: int | None = None
+    seed: int = 1
+    people: int = 3
+    groups: int = 1
+    answers: list[Path] | None = None
+    per_country: int | None = None
 
 
 @opt.grouped

@@ -16,31 +16,18 @@ if TYPE_CHECKING:
 
     from kapwa.stats.power import Plan
 
-_ASSUMED = "What is assumed"
-_TESTED = "How it will be tested"
-
 
 @dataclass(kw_only=True)
 class PlanOptions:
     """What is assumed in a plan, and how it will be tested: keywords of :func:`kapwa.plan`."""
 
-    agreement: Annotated[
-        float | None, option("SHARE", "Share of items both models get right, or both wrong, e.g. 0.8.", _ASSUMED)
-    ] = None
-    accuracy: Annotated[
-        float | None,
-        option("SHARE", "Share of items one model gets right; without --agreement, answers are unrelated.", _ASSUMED),
-    ] = None
-    design_effect: Annotated[
-        float | None,
-        option("X", "Items that count as one independent item \\[default: 1]; a pilot shows it.", _ASSUMED),
-    ] = None
-    comparisons: Annotated[
-        int, option("N", "Comparisons that Holm's correction covers, e.g. cultures × pairs of models.", _TESTED)
-    ] = 1
-    alpha: Annotated[float, option("SHARE", "Chance of finding a difference where there is none.", _TESTED)] = 0.05
-    power: Annotated[float, option("SHARE", "Chance to find a true difference of this size.", _TESTED)] = 0.8
-    mid_p: Annotated[bool, typer.Option("--mid-p", help="By mid-p-values.", rich_help_panel=_TESTED)] = False
+    agreement: float | None = None
+    accuracy: float | None = None
+    design_effect: float | None = None
+    comparisons: int = 1
+    alpha: float = 0.05
+    power: float = 0.8
+    mid_p: bool = False
 
 
 @grouped

@@ -15,9 +15,6 @@ from kapwa.cli.output import note, show, show_json, tell
 from kapwa.errors import KapwaError, UsageError
 from kapwa.registry import load
 
-_LOCAL = "Local models"
-_SERVED = "Served models"
-_REHEARSAL = "Before asking"
 # So many variants' first requests a dry run prints in full.
 _SHOWN = 4
 Task = Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see: kapwa suites).")]
@@ -27,40 +24,22 @@ Task = Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g.
 class ModelOptions:
     """How a model is loaded or reached: fields of :class:`kapwa.models.base.ModelOptions`."""
 
-    dtype: Annotated[str, option("TYPE", "Numeric type of the weights: float32, bfloat16, float16.", _LOCAL)] = (
-        "float32"
-    )
-    device: Annotated[str, option("DEVICE", "auto, cpu, cuda, cuda:1, mps.", _LOCAL)] = "auto"
-    template: Annotated[
-        str, option("TEMPLATE", "chat (the tokenizer's own), plain (base models), or auto.", _LOCAL)
-    ] = "auto"
-    scoring: Annotated[str, option("METHOD", "tree, prefix, plain, or auto (the fastest that agrees).", _LOCAL)] = (
-        "auto"
-    )
-    batch_tokens: Annotated[int, option("N", "Padded tokens a batch may hold.", _LOCAL, min=1)] = 4096
-    revision: Annotated[
-        str | None,
-        option(
-            "REVISION",
-            "Commit, tag or branch of a hub model; of a served one, what names the version that answers.",
-            _LOCAL,
-        ),
-    ] = None
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option(
-            "--trust-remote-code", help="Run code that comes with the model's repository.", rich_help_panel=_LOCAL
-        ),
-    ] = False
-    base_url: Annotated[str | None, option("URL", "Address of an OpenAI-compatible server.", _SERVED)] = None
-    concurrency: Annotated[int, option("N", "Most requests open at once.", _SERVED, min=1)] = 64
-    timeout: Annotated[float, option("SECONDS", "Seconds to wait for one answer.", _SERVED, min=0.1)] = 120.0
+    dtype: str = "float32"
+    device: str = "auto"
+    template: str = "auto"
+    scoring: str = "auto"
+    batch_tokens: int = 4096
+    revision: str | None = None
+    trust_remote_code: bool = False
+    base_url: str | None = None
+    concurrency: int = 64
+    timeout: float = 120.0
     extra: Annotated[
         list[Any] | None,
         option(
             "NAME=JSON",
             'A setting only the backend knows, as name=JSON, e.g. body={"temperature": null}; repeatable.',
-            _SERVED,
+            "Served models",
             parser=opt.parse_extra,
         ),
     ] = None
@@ -70,43 +49,18 @@ class ModelOptions:
 class Rehearsal:
     """What would be asked, and what it would cost."""
 
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show the first prompts, and count requests and tokens; nothing is asked or written.",
-            rich_help_panel=_REHEARSAL,
-        ),
-    ] = False
-    price_in: Annotated[
-        float | None, option("PRICE", "Price of a million tokens read, for --dry-run.", _REHEARSAL, min=0.0)
-    ] = None
-    price_out: Annotated[
-        float | None, option("PRICE", "Price of a million tokens written, for --dry-run.", _REHEARSAL, min=0.0)
-    ] = None
+    dry_run: bool = False
+    price_in: float | None = None
+    price_out: float | None = None
 
 
 @dataclass(kw_only=True)
 class Prompting:
     """What stands before every question, and how texts are drawn: keywords of :func:`kapwa.load_task`."""
 
-    system: Annotated[
-        str | None, option("TEXT", "A system message before every question; @FILE reads it from a file.")
-    ] = None
-    shots: Annotated[
-        int,
-        option(
-            "N", "Answered examples before each question, from other items, drawn by --seed; for tasks with answers."
-        ),
-    ] = 0
-    temperature: Annotated[
-        float | None,
-        option(
-            "T",
-            "Temperature that texts are drawn at \\[default: the task's own; most are greedy, several samples 1].",
-            min=0.0,
-        ),
-    ] = None
+    system: str | None = None
+    shots: int = 0
+    temperature: float | None = None
 
 
 @dataclass(kw_only=True)
@@ -117,13 +71,8 @@ class Evaluation:
     out: opt.Out = opt.RUNS
     label: opt.Label = None
     json: opt.Json = False
-    cache: Annotated[
-        Path | None,
-        option("FOLDER", "Share answers between runs: take those in this folder, add new ones. Made if it is missing."),
-    ] = None
-    validators: Annotated[
-        Path | None, option("FILE", "Validators' choices: their accuracy becomes the human ceiling.")
-    ] = None
+    cache: Path | None = None
+    validators: Path | None = None
     key: opt.Key = None
 
 

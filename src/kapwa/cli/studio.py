@@ -192,11 +192,9 @@ def freeze(
 class Drawing:
     """What is drawn for people to judge, besides its source: keywords of :func:`kapwa.studio.ratings.drawing.draw`."""
 
-    sample: Annotated[
-        int | None, option("N", "How many to draw \\[default: 60; for the baseline all].", min=1, max=100_000)
-    ] = None
-    seed: Annotated[int, option("N", "Seed of the draw; recorded.", min=0, max=2**62)] = 1
-    raters: Annotated[int, option("N", "How many people judge each.", min=1, max=1000)] = 3
+    sample: int | None = None
+    seed: int = 1
+    raters: int = 3
     variant: opt.Variant = None
 
 
