@@ -4,13 +4,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import kapwa
+from kapwa.cli import options as cli_options
 from kapwa.cli.main import VERBS, loaded
+from kapwa.files import table_rows
 from kapwa.tables_io import read_sheet
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -235,6 +239,22 @@ def test_without_a_verb_the_help_is_shown_and_a_misspelt_one_gets_the_nearest(cl
     misspelt = cli("langauges")
     assert misspelt.returncode == 2
     assert "There is no verb 'langauges'. Did you mean 'languages'?" in " ".join(misspelt.stderr.split())
+
+
+def test_every_row_of_the_table_of_options_is_the_option_of_a_group() -> None:
+    """A field without a row stops the verb itself, so nothing but a row too many could stay unseen."""
+    folder = Path(cli_options.__file__).parent
+    modules = [import_module(f"kapwa.cli.{file.stem}") for file in folder.glob("*.py")]
+    groups = {
+        kind.__name__: kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and is_dataclass(kind)
+    }
+    rows = [(row["group"], row["name"]) for row in table_rows(folder / "options.csv")]
+    assert len(set(rows)) == len(rows) > 40
+    for group, name in rows:
+        assert "Annotated" not in str(groups[group].__annotations__[name]), (group, name)
 
 
 def test_help_fills_the_width_it_is_given(cli: Run) -> None:

@@ -110,20 +110,12 @@ def loaded(name: str) -> Any:
         app.command(name)(verb)
     app.pretty_exceptions_enable = False
     app._add_completion = False
-    _let_help_flow(app)
+    for part in app.registered_commands:  # Typer would keep the line breaks that the source has within a paragraph
+        paragraphs = (inspect.getdoc(part.callback) or "").split("\n\n")
+        part.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     command = get_command(app)
     command.name = name
     return command
-
-
-def _let_help_flow(verbs: typer.Typer) -> None:
-    """Take the line breaks of the source out of the paragraphs of the verbs' help, which Typer would keep."""
-    for command in verbs.registered_commands:
-        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    for group in verbs.registered_groups:
-        if group.typer_instance is not None:
-            _let_help_flow(group.typer_instance)
 
 
 app = typer.Typer(

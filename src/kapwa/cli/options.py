@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kapwa.files import table_rows
+from kapwa.errors import UsageError, nearest
+from kapwa.files import read_text, table_rows
 
 if TYPE_CHECKING:
     from kapwa.parallel.base import Ray
@@ -85,12 +86,10 @@ def _options_of(group: type) -> list[inspect.Parameter]:
     return options
 
 
-def parse_pair(option: str, pair: str, form: str, example: str) -> tuple[str, str]:
-    """Split ``name=value``, the ``form`` that the value of an option has; the value may be empty."""
-    from kapwa.errors import UsageError
-
+def parse_pair(option: str, pair: str, form: str, example: str, *, may_be_empty: bool = True) -> tuple[str, str]:
+    """Split ``name=value``, the ``form`` that the value of an option has; whether the value after = may be empty."""
     name, equals, value = pair.partition("=")
-    if not name or not equals:
+    if not name or not equals or not (value or may_be_empty):
         raise UsageError(f"{option} {pair!r} is not of the form {form}.", hint=f"For example: {example}")
     return name, value
 
@@ -102,8 +101,6 @@ def parse_extra(pair: str, option: str = "--extra") -> tuple[str, Any]:
         return name, json.loads(value)
     except (ValueError, RecursionError):
         if value.lstrip().startswith(("{", "[", '"')):
-            from kapwa.errors import UsageError
-
             raise UsageError(f"{option} {name}: {value[:40]!r} is not valid JSON, or nested too deeply.") from None
         return name, value
 
@@ -178,7 +175,6 @@ class TaskOptions:
 
         ``concurrency``: as many requests as the model takes at a time, for a judge that says no other number.
         """
-        from kapwa.errors import UsageError, nearest
         from kapwa.loading import load_judge, load_task, suite_of
 
         settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
@@ -259,7 +255,6 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
 
     Raises UsageError for those that the engine ignores.
     """
-    from kapwa.errors import UsageError, nearest
     from kapwa.parallel.base import Ray
 
     if engine not in ("local", "ray"):
@@ -285,8 +280,6 @@ def judge_settings(pairs: list[Any] | None, **usual: Any) -> Any:
 
 def read_at(text: str) -> str:
     """Return ``text``, or for ``@file`` what the file holds, without blanks around it."""
-    from kapwa.files import read_text
-
     return read_text(Path(text[1:])).strip() if text.startswith("@") else text
 
 
@@ -295,16 +288,10 @@ def parse_where(pairs: list[str] | None, cultures: tuple[str, ...] | None = None
 
     ``cultures`` is the short way to select by culture; "all" selects nothing away.
     """
-    from kapwa.errors import UsageError
-
     chosen: dict[str, tuple[str, ...]] = {}
     if cultures and cultures != ("all",):
         chosen["culture"] = cultures
     for pair in pairs or ():
-        column, _, value = pair.partition("=")
-        if not column or not value:
-            raise UsageError(
-                f"--where {pair!r} is not of the form column=value.", hint="For example: --where topic=friendship"
-            )
+        column, value = parse_pair("--where", pair, "column=value", "--where topic=friendship", may_be_empty=False)
         chosen[column] = (*chosen.get(column, ()), value)
     return chosen

@@ -31,8 +31,8 @@ _SEPARATOR = regex.compile(r"[.,٫٬ ]")
 _THOUSANDS = regex.compile(r"[1-9][0-9]{0,2}([.,٬ ])[0-9]{3}(?:\1[0-9]{3})*")
 _ETHIOPIC = regex.compile(r"[\u1369-\u137c]{1,16}")
 _HAN_NUMERAL = regex.compile("[零〇一二两兩三四五六七八九十百千万萬]{1,16}")
-_HAN_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
-_HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
+# Unicode gives no value to these two ways to write a two.
+_TWO = str.maketrans("两兩", "二二")
 # What may follow a Korean number word without a space; without it 일본 (Japan) would hold a one.
 _COUNTERS = "시간|학년|가지|시|월|일|명|살|세|년|개|번|분|주|달|회|원|대|과목"
 _DOTTED = regex.compile(r"(?<!\p{L})(\p{L})\.\s?(\p{L})(?:\.|(?!\p{L}))")
@@ -78,33 +78,26 @@ class Range(NamedTuple):
     high: float
 
 
-def _ethiopic(hit: Any) -> str:
-    """Value of an Ethiopic numeral: ones and tens add up, ፻ multiplies by 100, ፼ by 10,000."""
+def _numeral(hit: Any) -> str:
+    """Value of a Chinese or Ethiopic numeral (up to 99,999,999); digits in a row are read as digits (二〇二四).
+
+    A unit (10, 100 or 1,000) multiplies what stands before it and is smaller; 10,000 multiplies all.
+    """
+    values = [int(unicodedata.numeric(sign)) for sign in hit.group().translate(_TWO)]
+    if max(values) < 10:
+        return "".join(map(str, values)).lstrip("0") or "0"
     total = group = 0
-    for sign in hit.group():
-        value = int(unicodedata.numeric(sign))
+    for value in values:
         if value == 10_000:
             total, group = (total + max(group, 1)) * value, 0
-        elif value == 100:
-            group = max(group, 1) * value
+        elif value in (10, 100, 1000):
+            smaller = group % value
+            group += max(smaller, 1) * value - smaller
+        elif value < 10:
+            group += value - group % 10
         else:
             group += value
     return str(total + group)
-
-
-def _han(numeral: str) -> int:
-    """Value of a Chinese numeral (up to 99,999,999); digits in a row are read as digits (二〇二四)."""
-    if all(sign in _HAN_DIGITS for sign in numeral):
-        return int("".join(str(_HAN_DIGITS[sign]) for sign in numeral))
-    total = section = digit = 0
-    for sign in numeral:
-        if sign in _HAN_DIGITS:
-            digit = _HAN_DIGITS[sign]
-        elif sign in _HAN_UNITS:
-            section, digit = section + max(digit, 1) * _HAN_UNITS[sign], 0
-        else:
-            total, section, digit = (total + max(section + digit, 1)) * 10_000, 0, 0
-    return total + section + digit
 
 
 def _value(literal: str) -> list[float]:
@@ -199,13 +192,13 @@ class Quantities:
     def _digits(self, folded: str, *, days: bool = False) -> str:
         """Return the text with number words in digits, if it has no digits: "twenty-one" 21, "two, three" 2, 3."""
         values = self._words.numbers
-        text: str = _DOTTED.sub(r"\1\2", _ETHIOPIC.sub(_ethiopic, folded))
+        text: str = _DOTTED.sub(r"\1\2", _ETHIOPIC.sub(_numeral, folded))
         if days and self._words.ordinals:
             text = self._ordinal.sub(lambda hit: str(self._words.ordinals[hit.group(1)]), text)
         if any(sign.isdecimal() for sign in text):
             return text
         if self._glued:
-            text = _HAN_NUMERAL.sub(lambda hit: str(_han(hit.group())), text)
+            text = _HAN_NUMERAL.sub(_numeral, text)
             return str(self._korean.sub(lambda hit: str(values[hit.group(1)]), text))
 
         def digits(run: Any) -> str:

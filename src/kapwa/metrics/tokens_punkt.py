@@ -8,6 +8,7 @@ parameters are taken from there, and every decision from NLTK's code.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final
@@ -17,13 +18,6 @@ from kapwa.errors import MissingDependencyError
 ENDERS: Final = ".?!"  # Punkt's, in every language
 ORDINAL: Final = "##number##"  # how Punkt writes the type of every number
 _RUN = re.compile("[a-z]{4,}")
-
-
-class _Evidence(dict[str, int]):
-    """How often a word was seen in which case. A plain defaultdict would grow with every word looked up."""
-
-    def __missing__(self, word: str) -> int:
-        return 0
 
 
 @cache
@@ -43,7 +37,8 @@ def load_punkt(model: str) -> Any:
     parameters = PunktParameters()
     for name in ("abbrev_types", "collocations", "sent_starters"):
         setattr(parameters, name, set(getattr(learned, name)))
-    parameters.ortho_context = _Evidence(learned.ortho_context)
+    # Of a word that was never seen a Counter says 0, and does not grow, as a defaultdict would.
+    parameters.ortho_context = Counter(learned.ortho_context)
     return PunktSentenceTokenizer(parameters)
 
 
