@@ -30,7 +30,6 @@ MOST_PERMUTED = 8_000
 SPREAD_PERMUTATIONS = 49
 # Raised whenever distances, BLEU, variance or the permutation test of a concept come to other numbers.
 KERNELS = 1
-_NAN = float("nan")
 _checked: set[str] = set()
 
 
@@ -195,7 +194,7 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
     ours = lexical_variance(pairs.wed_square, pairs.samples)
     theirs = lexical_variance_reference(pairs.wed, pairs.wed_square_reference)
     upper = np.triu_indices(g, 1)
-    tested = np.full(5, _NAN)
+    tested = np.full(5, np.nan)
     if pairs.texts_wed is not None:
         result = permanova(pairs.texts_wed, groups, permutations=settings.permutations, seed=seed)
         few = min(settings.permutations, SPREAD_PERMUTATIONS)
@@ -208,7 +207,7 @@ def _exact(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
         "across_reference": theirs.across,
         "means": np.array([ours.within_mean, ours.across_mean, theirs.within_mean, theirs.across_mean]),
         "permanova": tested,
-        "bounds": np.full(4, _NAN),
+        "bounds": np.full(4, np.nan),
         "wed": pairs.wed[upper],
         "bleu": pairs.similarity[upper],
         "bleu_reference": pairs.similarity_reference(texts.order)[upper],
@@ -219,11 +218,11 @@ def _drawn(texts: ConceptTexts, encoded: Encoded, settings: ConceptSettings, see
     """Estimate the mean variance within and across from drawn pairs of identities; nothing is known of single ones."""
     g = len(texts.identities)
     within, across = distance.sample_distances(encoded, texts.groups, g, pairs=settings.pairs, seed=seed)
-    unknown = np.full(g, _NAN)
+    unknown = np.full(g, np.nan)
     return {
         **dict.fromkeys(("within", "across", "within_reference", "across_reference"), unknown),
-        "means": np.array([within.estimate / 2, across.estimate / 2, _NAN, _NAN]),
-        "permanova": np.full(5, _NAN),
+        "means": np.array([within.estimate / 2, across.estimate / 2, np.nan, np.nan]),
+        "permanova": np.full(5, np.nan),
         "bounds": np.array([within.low, within.high, across.low, across.high]) / 2,
         **dict.fromkeys(("wed", "bleu", "bleu_reference"), np.empty(0)),
     }

@@ -42,7 +42,6 @@ ALL = "all"
 MOST_CHARACTERS = 4_000_000
 # Of very many identities, so many are shown, evenly along the alphabet.
 MOST_IDENTITIES = 300
-_NAN = float("nan")
 
 
 # -- do texts of different identities differ more than chance? ------------------------------------------
@@ -56,7 +55,7 @@ def variance_table(name: Named, summary: TopicSummary) -> pl.DataFrame:
     facts, frames = summary.concepts, []
     for estimator, (within, across) in zip(ESTIMATORS, ((0, 1), (2, 3)), strict=True):
         # Only our estimate is drawn from pairs; as released there is none.
-        bounds = facts.bounds.T if estimator == "corrected" else np.full_like(facts.bounds.T, _NAN)
+        bounds = facts.bounds.T if estimator == "corrected" else np.full_like(facts.bounds.T, np.nan)
         columns = {
             "topic": summary.topic,
             "concept": facts.names,
@@ -103,11 +102,11 @@ def _tests(topic: str, means: Reals, permanova: Reals) -> Iterator[dict[str, Any
     paired = paired_test(across, within)
     # Variances lie between 0 and ½, and so do their differences between −½ and ½.
     low, high = _cut(paired, -0.5, 0.5)
-    t, p = (_NAN, _NAN) if paired.low == paired.high else (paired.t, paired.p)
+    t, p = (np.nan, np.nan) if paired.low == paired.high else (paired.t, paired.p)
     results = {
-        "paired": (paired.estimate, low, high, t, paired.df or _NAN, _NAN, p, paired.n),
+        "paired": (paired.estimate, low, high, t, paired.df or np.nan, np.nan, p, paired.n),
         "permanova": _combined(permanova[:, 1], permanova[:, 2]),
-        "permdisp": (*[_NAN] * 3, *_combined(permanova[:, 1], permanova[:, 4])[3:]),
+        "permdisp": (*[np.nan] * 3, *_combined(permanova[:, 1], permanova[:, 4])[3:]),
         "anova_reference": _released(within_reference, across_reference),
     }
     columns = ("estimate", "low", "high", "statistic", "df1", "df2", "p", "concepts")
@@ -127,19 +126,19 @@ def _combined(estimates: Reals, p: Reals) -> tuple[float, ...]:
     known = ~np.isnan(p)
     n = int(known.sum())
     if not n:
-        return (*[_NAN] * 7, 0)
+        return (*[np.nan] * 7, 0)
     statistic, df = float(-2 * np.log(p[known]).sum()), 2 * n
-    return *interval(estimates[known], 0.0, 1.0), statistic, df, _NAN, float(chdtrc(df, statistic)), n
+    return *interval(estimates[known], 0.0, 1.0), statistic, df, np.nan, float(chdtrc(df, statistic)), n
 
 
 def _released(within: Reals, across: Reals) -> tuple[float, ...]:
     known = ~np.isnan(within) & ~np.isnan(across)
     n = int(known.sum())
-    estimate = float((across - within)[known].mean()) if n else _NAN
+    estimate = float((across - within)[known].mean()) if n else np.nan
     if n < 2:
-        return estimate, *[_NAN] * 6, n
+        return estimate, *[np.nan] * 6, n
     anova = one_way_anova(within[known], across[known])
-    return estimate, _NAN, _NAN, anova.f, anova.df_between, anova.df_within, anova.p, n
+    return estimate, np.nan, np.nan, anova.f, anova.df_between, anova.df_within, anova.p, n
 
 
 def interval(values: Reals, least: float, most: float) -> tuple[float, float, float]:
@@ -154,7 +153,7 @@ def _cut(test: PairedTest, least: float, most: float) -> tuple[float, float]:
     A few concepts often agree on a coarse number such as τ among five countries. No spread then means too little is
     known of it, not that nothing is uncertain.
     """
-    return (_NAN, _NAN) if test.low == test.high else (max(test.low, least), min(test.high, most))
+    return (np.nan, np.nan) if test.low == test.high else (max(test.low, least), min(test.high, most))
 
 
 def identities_table(facts: CorpusFacts, sums: Sums) -> pl.DataFrame:
@@ -280,7 +279,7 @@ def _share_beyond(estimate: float, draws: Reals) -> float:
     """Two-sided p: share of the known draws at least as far from zero."""
     known = draws[~np.isnan(draws)]
     if not known.size or np.isnan(estimate):
-        return _NAN
+        return np.nan
     return monte_carlo_p(int((np.abs(known) >= abs(estimate)).sum()), known.size)
 
 
@@ -292,20 +291,22 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
     alive = np.flatnonzero(known_pairs(values.distance).any(axis=1))
     among = np.ix_(alive, alive)
     drawn = smooth_draws(values.distance[among].tobytes(), tuple(values.iso3[i] for i in alive), seed)
-    smooth = None if drawn is None else np.full((len(drawn), *values.distance.shape), _NAN)
-    if smooth is not None and drawn is not None:
+    smooth = None
+    if drawn is not None:
+        smooth = np.full((len(drawn), *values.distance.shape), np.nan)
         smooth[:, alive[:, None], alive] = -drawn
     # Both sides are turned so that a positive r says: nearer in values, more alike in text.
     for measure, likeness in (("bleu", sums.matrix(BLEU)[chosen]), ("wed", -sums.matrix(WED)[chosen])):
         for controls in fixed:
             matrices = [matrix for _, matrix in controls]
-            chance: dict[str, Any] = {"permutations": permutations, "seed": seed, "draws": smooth}
-            correlation = mantel(likeness, -values.distance, matrices, **chance)
+            correlation = mantel(
+                likeness, -values.distance, matrices, permutations=permutations, seed=seed, draws=smooth
+            )
             yield {
                 "measure": measure,
                 "method": "partial mantel" if controls else "mantel",
                 "controls": " + ".join(label for label, _ in controls),
-                **dict.fromkeys(("low", "high", "floor_low", "floor_high", "countries_low", "countries_high"), _NAN),
+                **dict.fromkeys(("low", "high", "floor_low", "floor_high", "countries_low", "countries_high"), np.nan),
                 "estimate": correlation.r,
                 "p": correlation.p,
                 "p_smooth": correlation.p_drawn,
@@ -316,7 +317,7 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
 def _central(draws: Reals) -> tuple[Reals, Reals]:
     """Central 95 % of each row of draws; NaN where there are none or some are unknown."""
     if not draws.shape[1]:
-        nothing = np.full(len(draws), _NAN)
+        nothing = np.full(len(draws), np.nan)
         return nothing, nothing
     low, high = np.quantile(draws, (0.025, 0.975), axis=1)
     return low, high

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples, short_hash
-from kapwa.models.inspect import responses_of
+from kapwa.models.inspect import request_settings, responses_of
 from kapwa.records import Answer, ContinuationScore, Item, Request, Response
 
 if TYPE_CHECKING:
@@ -139,13 +139,7 @@ def request_config(request: Request) -> GenerateConfig:
     """Return a request's settings as Inspect's, without its seed."""
     from inspect_ai.model import GenerateConfig
 
-    params = request.params
-    return GenerateConfig(
-        max_tokens=params.max_new_tokens,
-        temperature=params.temperature,
-        top_p=params.top_p,
-        stop_seqs=list(params.stop) or None,
-    )
+    return GenerateConfig(**request_settings(request))
 
 
 def output_of(model: str, request: Request, response: Response) -> ModelOutput:

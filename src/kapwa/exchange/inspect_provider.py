@@ -25,7 +25,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 from kapwa.errors import ModelError, UsageError
 from kapwa.exchange.inspect_answers import METADATA, OpenedTask, errors_for_inspect, find, output_of
 from kapwa.loading import checked_spec, load_model
-from kapwa.models.base import Model, check_capabilities
+from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.execute import answers, checked_plan
 from kapwa.runs.requests import RequestIndex
@@ -115,7 +115,8 @@ class KapwaAPI(ModelAPI):
             plan = self._plans[id(opened)]
         planned = plan.requests[item.id, item.variant][int(place["request"])]
         drawn = planned if planned.kind == "score" else replace(planned, sample=int(place["sample"]))
-        if drawn.messages != messages or not (drawn.kind == "score" or params == _as_sent(drawn)):
+        sent = replace(drawn.params, seed=sample_seed(drawn))
+        if drawn.messages != messages or not (drawn.kind == "score" or params == sent):
             # The user changed what is asked (a system message, another temperature): the plan is of other requests.
             changed = params if drawn.kind == "generate" else drawn.params
             return self._alone(model, replace(drawn, messages=messages, params=changed))
@@ -195,9 +196,3 @@ def _params(config: GenerateConfig) -> Params:
         stop=tuple(config.stop_seqs or ()),
         seed=config.seed,
     )
-
-
-def _as_sent(request: Request) -> Params:
-    """The settings of a request as the solver sends them: each sample has a seed of its own."""
-    seed = request.params.seed
-    return replace(request.params, seed=None if seed is None else seed + request.sample)

@@ -37,6 +37,7 @@ from kapwa.exchange.inspect_answers import (
 )
 from kapwa.exchange.inspect_export import REASONS
 from kapwa.exchange.inspect_provider import KapwaAPI
+from kapwa.models.base import sample_seed
 from kapwa.models.inspect import chat
 from kapwa.records import Item, Request
 from kapwa.stats.intervals import mean_estimates
@@ -128,10 +129,7 @@ def ask() -> Solver:
 
 def _settings(state: TaskState, model: Model, request: Request, index: int) -> dict[str, Any]:
     """Return what this request has of its own: the seed of its sample and, for Kapwa's provider, which it is."""
-    settings: dict[str, Any] = {}
-    if request.params.seed is not None:
-        # With one seed for all, samples of a prompt would be copies of each other.
-        settings["seed"] = request.params.seed + request.sample
+    settings: dict[str, Any] = {"seed": sample_seed(request)}
     if isinstance(model.api, KapwaAPI):
         settings["extra_body"] = {METADATA: {**state.metadata[METADATA], "request": index, "sample": request.sample}}
     return settings

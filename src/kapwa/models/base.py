@@ -187,6 +187,11 @@ def flaw(response: Response, request: Request) -> str | None:
     return None if bad is None else f"the log-probability of continuation {bad} is not a number"
 
 
+def sample_seed(request: Request) -> int | None:
+    """Return the seed of a request's sample: with one seed for all, samples asked one by one would be copies."""
+    return None if request.params.seed is None else request.params.seed + request.sample
+
+
 def processor() -> str:
     """Return the kind of this machine's processor, as its system names it; its architecture where it has no name."""
     try:

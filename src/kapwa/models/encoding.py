@@ -40,6 +40,7 @@ class EncodedContinuation:
 class EncodedRequest:
     """A scoring request as token paths. ``prompt_tokens`` counts the rendered prompt alone."""
 
+    request: Request
     prompt_tokens: int
     continuations: tuple[EncodedContinuation, ...]
 
@@ -136,7 +137,7 @@ class Encoder:
                 raise EncodingError(f"the template renders continuation {i + 1} away, so it cannot be scored")
             boundary: Boundary = "clean" if shared[i] == len(prompt) else "merged"
             done.append(EncodedContinuation(Path((*start, *joint), len(start) + shared[i]), boundary, whole))
-        return EncodedRequest(len(start) + len(prompt), tuple(done))
+        return EncodedRequest(request, len(start) + len(prompt), tuple(done))
 
     def _start_token(self) -> int:
         token = self.bos if self.bos is not None else self.eos

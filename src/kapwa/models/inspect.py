@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.background import BackgroundLoop, Stream
-from kapwa.models.base import Capability, Model, ModelOptions, Responses
+from kapwa.models.base import Capability, Model, ModelOptions, Responses, sample_seed
 from kapwa.models.inspect_settings import OF_REQUESTS, Settings, settings_of
 from kapwa.models.openai_chat import answer, counted, grouped, shared_usage
 from kapwa.models.openai_client import FATAL, QUOTA, CallError, advice, checked_url, hide, long_secrets, secret_forms
@@ -151,12 +151,8 @@ class InspectModel(Model):
     def _config(self, request: Request, n: int) -> GenerateConfig:
         from inspect_ai.model import GenerateConfig
 
-        params = request.params
-        # With one seed for all, samples asked one by one would be copies of each other.
-        seed = None if params.seed is None else params.seed + request.sample
-        values = (params.max_new_tokens, params.temperature, params.top_p, list(params.stop) or None, seed)
-        asked = dict(zip(OF_REQUESTS, values, strict=True))
-        return GenerateConfig(**{**asked, "num_choices": n if n > 1 else None, **self._settings.sent})
+        settings = request_settings(request) | {"seed": sample_seed(request), "num_choices": n if n > 1 else None}
+        return GenerateConfig(**{**settings, **self._settings.sent})
 
 
 def _opened(name: str, options: ModelOptions, settings: Settings) -> InspectsModel:
@@ -182,6 +178,17 @@ def chat(messages: Sequence[Message]) -> list[ChatMessage]:
 
     kinds = {"user": ChatMessageUser, "system": ChatMessageSystem, "assistant": ChatMessageAssistant}
     return [kinds[message.role](content=message.content) for message in messages]
+
+
+def request_settings(request: Request) -> dict[str, Any]:
+    """Return a request's settings by Inspect's names, without its seed."""
+    params = request.params
+    return {
+        "max_tokens": params.max_new_tokens,
+        "temperature": params.temperature,
+        "top_p": params.top_p,
+        "stop_seqs": list(params.stop) or None,
+    }
 
 
 def responses_of(requests: Sequence[Request], output: ModelOutput, secrets: Sequence[str] = ()) -> list[Response]:

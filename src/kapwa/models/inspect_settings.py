@@ -7,9 +7,11 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from kapwa.errors import UsageError, nearest
+from kapwa.files import table_rows
 from kapwa.models.base import SECRET_NAME, ModelOptions, refuse_secrets
 
 RETRIES = 7  # eight calls for one answer, as Kapwa's own client makes; Inspect alone would ask for ever
@@ -22,15 +24,7 @@ OF_REQUESTS = ("max_tokens", "temperature", "top_p", "stop_seqs", "seed")
 _OF_FETCHING = frozenset(
     ("attempt_timeout", "batch", "cache_prompt", "fail_on_refusal", "max_retries", "stream_idle_timeout", "timeout")
 )
-_REFUSED = {
-    "adaptive_connections": "Use --concurrency: it bounds the requests open at once.",
-    "best_of": "Kapwa asks for every sample it needs.",
-    "cache": "Inspect's cache would hand one answer to several samples; use Kapwa's --cache.",
-    "max_connections": "Use --concurrency: it bounds the requests open at once.",
-    "modalities": "Kapwa judges texts.",
-    "num_choices": "Kapwa asks for every sample it needs.",
-    "system_message": "It would change every prompt. Put it into the data, as part of the prompt.",
-}
+_REFUSED = {row["option"]: row["hint"] for row in table_rows(Path(__file__).with_name("inspect_refused.csv"))}
 _KEYS = (
     "Inspect's providers take keys from environment variables, such as ANTHROPIC_API_KEY; headers go into "
     "extra_headers, of whose values no more than a digest is recorded."

@@ -106,13 +106,6 @@ def token_logprobs(logits: Any, rows: NDArray[np.int64], targets: NDArray[np.int
     return values
 
 
-def inference() -> Any:
-    """Return a context in which torch keeps nothing for gradients."""
-    import torch
-
-    return torch.inference_mode()
-
-
 def out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that memory ran out, on a graphics card or on the host."""
     text = str(error).lower()

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kapwa.models.background import Give
+from kapwa.models.base import sample_seed
 from kapwa.models.openai_client import CallError, Client, hide, of_openai
 from kapwa.models.templates import PLAIN_TEMPLATE, Template
 from kapwa.records import Message, Request, Response, Usage
@@ -50,16 +51,13 @@ class Dialect:
             body["prompt"] = plain_prompt(request.messages)
         else:
             body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
-        body[self.length_key] = params.max_new_tokens
-        if params.top_p is not None:
-            body["top_p"] = params.top_p
-        if params.stop:
-            body["stop"] = list(params.stop)
-        if params.seed is not None:
-            # With one seed for all, samples asked one by one would be copies of each other.
-            body["seed"] = params.seed + request.sample
-        if n > 1:
-            body["n"] = n
+        body |= {
+            self.length_key: params.max_new_tokens,
+            "top_p": params.top_p,
+            "stop": list(params.stop) or None,
+            "seed": sample_seed(request),
+            "n": n if n > 1 else None,
+        }
         body.update(self.body)
         return {name: value for name, value in body.items() if value is not None}
 

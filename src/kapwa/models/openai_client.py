@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, TypeVar
 
 import aiohttp
 from yarl import URL
 
 from kapwa.errors import ModelError, UsageError, nearest
+from kapwa.files import table_rows
 
 Parsed = TypeVar("Parsed")
 
@@ -39,14 +41,7 @@ FATAL = frozenset({401, 402, 403, 404, 405, 407})  # every request would fail al
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})  # a 429 that waiting does not cure
 HIDDEN = "[key removed]"
 _KEY_LENGTH = 16  # shorter keys, such as "none" for a local server, are words that an answer may hold
-_HINTS = {
-    401: "Set {keys} to a key that the server accepts.",
-    402: "The account has no credit left; top it up and run the same command again.",
-    403: "The key may not use this model or address; check the account's permissions.",
-    404: "Check the model's name (most servers list theirs under /models), and --base-url: it usually ends in /v1.",
-    405: "Check --base-url: it usually ends in /v1 and holds no endpoint.",
-    407: "Put user and password into the proxy's address: http://USER:PASSWORD@HOST:PORT, special characters as %XX.",
-}
+_HINTS = {int(row["status"]): row["hint"] for row in table_rows(Path(__file__).with_name("status_hints.csv"))}
 _TLS_HINT = (
     "Is the certificate not trusted: set SSL_CERT_FILE to a PEM file with that of the authority that signed it. Has it "
     "expired, or is it for another name: check the clock and --base-url. A server without TLS needs http:// there."

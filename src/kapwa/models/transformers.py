@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from kapwa.models import generation, network, scoring, templates, weights
 from kapwa.models.base import Capability, Model, ModelOptions, Responses, processor
 from kapwa.models.encoding import EncodedRequest, Encoder, Path, continuation_score
-from kapwa.models.network import Floats, inference
+from kapwa.models.network import Floats
 from kapwa.models.templates import EncodingError
 from kapwa.models.tree import pack
 from kapwa.records import Request, Response, Usage
@@ -19,6 +19,7 @@ from kapwa.records import Request, Response, Usage
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
+Ready = TypeVar("Ready", EncodedRequest, generation.Job)
 
 
 def load(name: str, options: ModelOptions) -> TransformersModel:
@@ -56,7 +57,9 @@ class TransformersModel(Model):
     @cached_property
     def scoring(self) -> scoring.Scoring:
         """The scoring method, chosen by a self-check when first needed."""
-        with inference():
+        import torch
+
+        with torch.inference_mode():
             return scoring.choose(self._network, self._encoder, self.options.scoring)
 
     @property
@@ -154,26 +157,17 @@ class TransformersModel(Model):
         """Yield each request's log-probabilities, in order; a request that cannot be scored gets an ``error``."""
         requests = list(batch)
         for indices in self._plan_scores(requests, list(range(len(requests)))):
-            yield from self._score_together([requests[i] for i in indices])
+            yield from _answered([requests[i] for i in indices], self._encode, self._scores)
 
-    def _score_together(self, requests: Sequence[Request]) -> list[Response]:
-        encoded = [self._encode(request) for request in requests]
-        ready = [(r, item) for r, item in zip(requests, encoded, strict=True) if isinstance(item, EncodedRequest)]
-        responses = iter(_in_halves(self._score_ready, ready, lambda pair: _exhausted(pair[0])) if ready else ())
-        return [
-            Response(request.key, error=item) if isinstance(item, str) else next(responses)
-            for request, item in zip(requests, encoded, strict=True)
-        ]
-
-    def _score_ready(self, ready: Sequence[tuple[Request, EncodedRequest]]) -> list[Response]:
+    def _scores(self, ready: Sequence[EncodedRequest]) -> list[Response]:
         def score(paths: Sequence[Path]) -> list[Floats]:
             return self.scoring.score(self._network, paths, self.options.batch_tokens)
 
         if len(ready) > 1 and self.scoring.name == "tree":
-            logprobs = scoring.score_tree(self._network, [item.paths for _, item in ready])
+            logprobs = scoring.score_tree(self._network, [encoded.paths for encoded in ready])
         else:
-            logprobs = [_in_halves(score, item.paths) for _, item in ready]
-        return [_scored(*pair, values) for pair, values in zip(ready, logprobs, strict=True)]
+            logprobs = [_in_halves(score, encoded.paths) for encoded in ready]
+        return [_scored(encoded, values) for encoded, values in zip(ready, logprobs, strict=True)]
 
     def _encode(self, request: Request) -> EncodedRequest | str:
         """Return the encoded request, or why it cannot be scored."""
@@ -197,14 +191,7 @@ class TransformersModel(Model):
         """Yield each request's text as its batch finishes; a request that cannot be answered gets an ``error``."""
         requests = list(batch)
         for indices in self._plan_texts(requests, list(range(len(requests)))):
-            prepared = [self._job(requests[i]) for i in indices]
-            jobs = [job for job in prepared if isinstance(job, generation.Job)]
-            if len(jobs) < len(prepared):  # planned alone
-                yield from (
-                    Response(requests[i].key, error=str(fault)) for i, fault in zip(indices, prepared, strict=True)
-                )
-                continue
-            yield from _in_halves(self._texts, jobs, lambda job: _exhausted(job.request))
+            yield from _answered([requests[i] for i in indices], self._job, self._texts)
 
     def _texts(self, jobs: Sequence[generation.Job]) -> list[Response]:
         return generation.generate(self._network, self._tokenizer, self.stop_ids, jobs)
@@ -230,9 +217,24 @@ class TransformersModel(Model):
             torch.cuda.empty_cache()
 
 
-def _exhausted(request: Request) -> Response:
+def _answered(
+    requests: Sequence[Request],
+    prepare: Callable[[Request], Ready | str],
+    run: Callable[[Sequence[Ready]], list[Response]],
+) -> list[Response]:
+    """Answer requests together; one that ``prepare`` says cannot be answered, or that does not fit, gets an error."""
+    prepared = [prepare(request) for request in requests]
+    ready = [part for part in prepared if not isinstance(part, str)]
+    responses = iter(_in_halves(run, ready, _exhausted) if ready else ())
+    return [
+        Response(request.key, error=part) if isinstance(part, str) else next(responses)
+        for request, part in zip(requests, prepared, strict=True)
+    ]
+
+
+def _exhausted(part: EncodedRequest | generation.Job) -> Response:
     reason = "memory ran out: use dtype='bfloat16', a smaller batch_tokens, or a machine with more memory."
-    return Response(request.key, error=reason)
+    return Response(part.request.key, error=reason)
 
 
 def _in_halves(
@@ -243,15 +245,15 @@ def _in_halves(
     Results are in the order of ``parts``. What a single part that does not fit gives, ``failed`` says; without it, and
     for errors of another kind, the error is raised.
     """
+    import torch
+
     try:
-        with inference():
+        with torch.inference_mode():
             return run(parts)
     except (RuntimeError, MemoryError) as error:
         if not network.out_of_memory(error) or (len(parts) == 1 and failed is None):
             raise
     # Only here: while an exception is handled, its traceback holds the tensors of the pass that failed.
-    import torch
-
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     if len(parts) == 1 and failed is not None:
@@ -263,8 +265,8 @@ def _in_halves(
     return _in_halves(run, parts[:half], failed) + _in_halves(run, parts[half:], failed)
 
 
-def _scored(request: Request, encoded: EncodedRequest, logprobs: Sequence[Floats]) -> Response:
-    values = iter(logprobs)
+def _scored(encoded: EncodedRequest, logprobs: Sequence[Floats]) -> Response:
+    request, values = encoded.request, iter(logprobs)
     scores = []
     for text, item in zip(request.continuations, encoded.continuations, strict=True):
         token_values = tuple(float(value) for value in next(values))

@@ -13,7 +13,8 @@ from kapwa import registry
 from kapwa.analysis.corpus.released import looks_released, released_tables
 from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
 from kapwa.analysis.result import is_analysis
-from kapwa.errors import DataError, RunError, UsageError, nearest
+from kapwa.errors import DataError, RunError, UsageError
+from kapwa.files import sibling_hint
 from kapwa.records import Item, Request, Response
 from kapwa.runs.answers import RunAnswers
 from kapwa.runs.directory import Run
@@ -59,8 +60,7 @@ def text_sources(paths: Sequence[Path], options: Options) -> list[Source]:
 
 def _parts(path: Path) -> Iterator[Path]:
     if not path.exists():
-        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise DataError("no such file or folder.", path=path, hint=nearest(path.name, names))
+        raise DataError("no such file or folder.", path=path, hint=sibling_hint(path))
     if path.is_file() or is_run(path):
         yield path
         return
