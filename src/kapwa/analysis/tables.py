@@ -299,18 +299,16 @@ def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> 
     for measure, likeness in (("bleu", sums.matrix(BLEU)[chosen]), ("wed", -sums.matrix(WED)[chosen])):
         for controls in fixed:
             matrices = [matrix for _, matrix in controls]
-            correlation = mantel(
-                likeness, -values.distance, matrices, permutations=permutations, seed=seed, draws=smooth
-            )
+            result = mantel(likeness, -values.distance, matrices, permutations=permutations, seed=seed, draws=smooth)
             yield {
                 "measure": measure,
                 "method": "partial mantel" if controls else "mantel",
                 "controls": " + ".join(label for label, _ in controls),
                 **dict.fromkeys(("low", "high", "floor_low", "floor_high", "countries_low", "countries_high"), np.nan),
-                "estimate": correlation.r,
-                "p": correlation.p,
-                "p_smooth": correlation.p_drawn,
-                "n": correlation.n,
+                "estimate": result.r,
+                "p": result.p,
+                "p_smooth": result.p_drawn,
+                "n": result.n,
             }
 
 

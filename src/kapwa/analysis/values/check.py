@@ -72,12 +72,11 @@ def check_values(
     return ValuesCheck(CheckReport("values", str(path), counts, findings), tuple(questions))
 
 
-def read_identities(path: str | Path) -> list[str]:
+def read_identities(path: Path) -> list[str]:
     """Read a list of identities: one a line, a header skipped; of several cells the one headed so, or the last.
 
     Raises DataError for a file that cannot be read or names none.
     """
-    path = Path(path)
     separator = "," if path.suffix.lower() == ".csv" else "\t"
     lines = [[cell.strip().strip('"') for cell in line.split(separator)] for line in read_text(path).splitlines()]
     # In the released list every line begins with "country": what the second line repeats is no header.
