@@ -241,16 +241,37 @@ def test_without_a_verb_the_help_is_shown_and_a_misspelt_one_gets_the_nearest(cl
     assert "There is no verb 'langauges'. Did you mean 'languages'?" in " ".join(misspelt.stderr.split())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "what", "where"),
+    [
+        (("suites", "--jsn"), "No such option: --jsn", (None, None, None)),
+        (("langauges",), "There is no verb 'langauges'.", (None, None, None)),
+        (("run", "kalahi/mc", "--model", "smollm3"), "There is no model 'smollm3'.", (None, None, None)),
+        (("score", "kalahi/mc", "--responses", "a.csv"), "is not a whole number", ("a.csv", 2, "sample")),
+        (("doctor", "nowhere"), "nowhere", (None, None, None)),
+    ],
+)
+def test_for_programs_an_error_is_one_json_object(
+    cli: Run, tmp_path: Path, arguments: tuple[str, ...], what: str, where: tuple[str | int | None, ...]
+) -> None:
+    (tmp_path / "a.csv").write_text("item_id,sample,text\nx,one,y\n", encoding="utf-8")
+    done = cli(*arguments, "--json")
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert set(error) == {"what", "where", "remedy", "exit_code"}
+    assert what in error["what"]
+    assert tuple(error["where"][name] for name in ("file", "row", "column")) == where
+    assert error["exit_code"] == 2
+    for text in (error["what"], error["remedy"]):
+        assert " ".join(text.split()) in " ".join(done.stderr.split()), "people read the same"
+
+
 def test_every_row_of_the_table_of_options_is_the_option_of_a_group() -> None:
     """A field without a row stops the verb itself, so nothing but a row too many could stay unseen."""
     folder = Path(cli_options.__file__).parent
     modules = [import_module(f"kapwa.cli.{file.stem}") for file in folder.glob("*.py")]
-    groups = {
-        kind.__name__: kind
-        for module in modules
-        for kind in vars(module).values()
-        if isinstance(kind, type) and is_dataclass(kind)
-    }
+    kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
+    groups = {kind.__name__: kind for kind in kinds if is_dataclass(kind)}
     rows = [(row["group"], row["name"]) for row in table_rows(folder / "options.csv")]
     assert len(set(rows)) == len(rows) > 40
     for group, name in rows:

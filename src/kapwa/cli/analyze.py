@@ -112,9 +112,9 @@ def eecc(
     except KeyboardInterrupt:
         note("Stopped. What was compared is kept: the same command continues from here.")
         raise typer.Exit(130) from None
+    _tell(analysis, values or (), choose, output, shown=not json)
     if json:
         show_json(analysis.as_dict())
-    _tell(analysis, values or (), choose, output, shown=not json)
 
 
 _FEW = 3

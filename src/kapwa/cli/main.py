@@ -24,7 +24,7 @@ from typer.main import get_command
 
 import kapwa
 from kapwa.cli.options import option
-from kapwa.cli.output import Harmless, note
+from kapwa.cli.output import Harmless, note, show_json
 from kapwa.errors import KapwaError, nearest
 
 
@@ -157,6 +157,7 @@ def main(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
+_ELSEWHERE = "Name another place."
 _DISK = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "your share of the disk is full",
@@ -164,7 +165,6 @@ _DISK = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
-_REMEDY = "Make room, allow writing there, or name another place."
 # What libraries say that cannot be loaded, start a thread or grow.
 _NO_MEMORY = re.compile(
     "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
@@ -182,47 +182,72 @@ _PATHS = {
 
 
 def run() -> None:
-    """Run the command line; user errors end with a message and exit code 2, never a traceback."""
+    """Run the command line; user errors end with a message and exit code 2, never a traceback.
+
+    With ``--json`` an error is also one JSON object on stdout: ``{"error": {"what", "where", "remedy", "exit_code"}}``.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal of another encoding than UTF-8 shows "?", and goes on
     broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
     if broken is not None:
-        _fail(f"{broken!r} is not UTF-8, so messages could not name the file.\n  Name another place.")
+        _fail(KapwaError(f"{broken!r} is not UTF-8, so messages could not name the file.", hint=_ELSEWHERE))
     try:
-        app()
+        # What is wrong with the command itself Typer writes for people; for programs it is raised.
+        sys.exit(app(standalone_mode=not _for_programs()))
     except KapwaError as error:
-        _fail(str(error) if error.hint else f"{error}\n  Correct that, and run the command again.")
+        _fail(error)
     except BrokenPipeError:
         # The reader of our output (say, head) has left; nothing is wrong and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except BaseException as error:  # Rust's panics, too, which are no Exception
-        message = "" if isinstance(error, SystemExit) else _system_problem(error)
-        if not message:
+        problem = None if isinstance(error, SystemExit) else _refused_command(error) or _system_problem(error)
+        if problem is None:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
         logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
-        _fail(message)
+        _fail(problem)
 
 
-def _system_problem(error: BaseException) -> str:
-    """Say what is wrong with the memory, the disk or a path, and what to do; "" where none is at fault."""
+def _for_programs() -> bool:
+    return "--json" in sys.argv[1:]
+
+
+def _refused_command(error: BaseException) -> KapwaError | None:
+    """Return what Typer refused, such as an option that a verb does not have; None for other errors."""
+    if not isinstance(error, typer.BadParameter.__bases__):  # Typer has no public name for it
+        return None
+    refused: Any = error
+    verb = refused.ctx.command_path if refused.ctx else "kapwa"
+    return KapwaError(refused.format_message(), hint=f"See: {verb} --help")
+
+
+def _system_problem(error: BaseException) -> KapwaError | None:
+    """Say what is wrong with the memory, the disk or a path, and what to do; None where none is at fault."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-        return "the memory is full.\n  The answers so far are kept. Use fewer items (--limit) or more memory."
+        hint = "The answers so far are kept. Use fewer items (--limit) or more memory."
+        return KapwaError("the memory is full.", hint=hint)
     # Where a file is to be renamed, it is the new name that was asked for.
     name = getattr(error, "filename2", None) or getattr(error, "filename", None)
     in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
     number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
     if number in _DISK:
-        return f"{name or 'A file'} cannot be written: {_DISK[number]}.\n  {_REMEDY}"
+        hint = "Make room, allow writing there, or name another place."
+        return KapwaError(f"{name or 'A file'} cannot be written: {_DISK[number]}.", hint=hint)
     if name and number in _PATHS:
-        return f"{name} cannot be used: {_PATHS[number]}.\n  Name another place."
-    return ""
+        return KapwaError(f"{name} cannot be used: {_PATHS[number]}.", hint=_ELSEWHERE)
+    return None
 
 
-def _fail(message: str) -> None:
-    note(f"error: {message}")
+def _fail(error: KapwaError) -> None:
+    """Say on stderr what is wrong, where, and what to do, for programs on stdout too; end with exit code 2."""
+    remedy = error.hint or "Correct that, and run the command again."
+    note(f"error: {error.summary}\n  {remedy}")
+    if _for_programs():
+        path, row, column = (getattr(error, name, None) for name in ("path", "row", "column"))
+        where = {"file": None if path is None else str(path), "row": row, "column": column}
+        show_json({"error": {"what": error.message, "where": where, "remedy": remedy, "exit_code": 2}})
     sys.exit(2)
 
 
