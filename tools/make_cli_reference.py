@@ -55,6 +55,7 @@ VERBS = (
     "studio export",
     "studio check",
     "doctor",
+    "skill",
 )
 INTRO = """# Commands
 

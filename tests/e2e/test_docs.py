@@ -1,8 +1,8 @@
-"""Every command and Python block in the README, CONTRIBUTING and the docs is run, page by page, as a reader would.
+"""Every command and Python block in the README, CONTRIBUTING, the docs and ``kapwa skill`` is run, page by page.
 
-A fenced ``bash`` or ``python`` block is run; the blocks of one page share a folder and run in order. A block that
-cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reason -->``; its Kapwa commands are
-still held against the real command line, option by option.
+A fenced ``bash`` or ``python`` block is run as a reader would; the blocks of one page share a folder and run in order. A
+block that cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reason -->``; its Kapwa commands
+are still held against the real command line, option by option.
 """
 
 import os
@@ -21,7 +21,9 @@ import warm
 from kapwa.cli.main import VERBS, loaded
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# What ``kapwa skill`` prints is a page like the others.
+SKILL = ROOT / "src" / "kapwa" / "cli" / "skill.md"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", SKILL, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"(?:<!-- not run: (?P<why>[^>]+) -->\n\s*)?```(?P<kind>bash|python)\n(?P<code>.*?)```", re.DOTALL)
 
 GROUPS = {name for name in VERBS if isinstance(loaded(name), TyperGroup)}

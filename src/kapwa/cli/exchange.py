@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kapwa.cli.options import Json, option
+from kapwa.cli.options import Json, grouped, option
 from kapwa.cli.output import note, show_json, tell
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
 
 
+@dataclass(kw_only=True)
+class ExportOptions:
+    """What some formats want and a run does not know: keywords of :func:`kapwa.export_run`."""
+
+    organization: str | None = None
+    relationship: str = "other"
+    dataset: str | None = None
+    task_id: str | None = None
+
+
+@grouped
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     form: Annotated[
@@ -20,13 +32,8 @@ def export(
     ],
     output: Annotated[Path, option("FOLDER", "The folder to write to.", names="--output -o")],
     overwrite: Overwrite = False,
-    organization: Annotated[str | None, option("NAME", "eee: who evaluated.")] = None,
-    relationship: Annotated[
-        str,
-        option("WORD", "eee: the evaluator's to the model's maker: first_party, third_party, collaborative or other."),
-    ] = "other",
-    dataset: Annotated[str | None, option("OWNER/NAME", "hf-eval-results: the benchmark on the Hub.")] = None,
-    task_id: Annotated[str | None, option("ID", "hf-eval-results: the benchmark's task.")] = None,
+    *,
+    added: ExportOptions,
     json: Json = False,
 ) -> None:
     """Write a run in the form of another tool.
@@ -35,17 +42,7 @@ def export(
     """
     import kapwa
 
-    paths = kapwa.export_run(
-        run,
-        output,
-        form,
-        overwrite=overwrite,
-        organization=organization,
-        relationship=relationship,
-        dataset=dataset,
-        task_id=task_id,
-    )
-    _tell("files", paths, json)
+    _tell("files", kapwa.export_run(run, output, form, overwrite=overwrite, **vars(added)), json)
 
 
 def import_(

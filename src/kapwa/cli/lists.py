@@ -1,4 +1,4 @@
-"""``kapwa suites``, ``models``, ``runs``: what can be measured, who can answer, what was measured."""
+"""``kapwa suites``, ``models``, ``runs``: what can be measured, who can answer, what was measured; ``kapwa skill``."""
 
 from __future__ import annotations
 
@@ -65,3 +65,10 @@ def runs(
     else:
         for line in run_lines(listed) or [f"{folder} holds no runs. Make one with: kapwa run"]:
             tell(line)
+
+
+def skill() -> None:
+    """Print a page from which a coding agent uses Kapwa rightly."""
+    from kapwa.files import read_text
+
+    tell(read_text(Path(__file__).with_name("skill.md")).rstrip())

@@ -26,49 +26,19 @@ import kapwa
 from kapwa.cli.options import option
 from kapwa.cli.output import Harmless, note, show_json
 from kapwa.errors import KapwaError, nearest
+from kapwa.files import table_rows
 
 
 class Verb(NamedTuple):
     """A verb: the "module:attribute" of :mod:`kapwa.cli` that holds it, its heading, and what the list says of it."""
 
+    name: str
     target: str
     heading: str
     line: str
 
 
-_EVALUATE = "Evaluate a model"
-_TEXTS = "Compare texts across cultures"
-_BENCHMARK = "Make a benchmark"
-_PEOPLE = "Ask people"
-_OTHERS = "Work with other tools"
-_HERE = "See what there is"
-VERBS = {
-    "run": Verb("run:run", _EVALUATE, "Ask a model and judge its answers."),
-    "score": Verb("run:score", _EVALUATE, "Judge answers you already have."),
-    "report": Verb("report:report", _EVALUATE, "Write one HTML page about runs, or about an analysis."),
-    "compare": Verb("report:compare", _EVALUATE, "Compare two runs, paired item by item."),
-    "plan": Verb("plan:plan", _EVALUATE, "Plan a study: how many items it takes to tell two models apart."),
-    "runs": Verb("lists:runs", _EVALUATE, "List the runs in a folder, the newest first."),
-    "analyze": Verb("analyze:app", _TEXTS, "Compare many texts with each other, and with survey values."),
-    "words": Verb("texts:words", _TEXTS, "List the words that mark the texts about each identity."),
-    "values": Verb("texts:values", _TEXTS, "Check tables of cultural values."),
-    "suite": Verb("suite:app", _BENCHMARK, "Make your own data a suite."),
-    "data": Verb("benchmark:data", _BENCHMARK, "List sample packs, or check data."),
-    "build": Verb("benchmark:build", _BENCHMARK, "Make questions from what people answered."),
-    "card": Verb("benchmark:card", _BENCHMARK, "Write documents that travel with a dataset."),
-    "studio": Verb("studio:app", _PEOPLE, "Write and review a benchmark with your community, in the browser."),
-    "forms": Verb("people:forms", _PEOPLE, "Write blinded sheets for people to fill in."),
-    "agreement": Verb("people:agreement", _PEOPLE, "Analyse which responses people chose."),
-    "ratings": Verb("people:ratings", _PEOPLE, "Analyse how people judged answers."),
-    "export": Verb("exchange:export", _OTHERS, "Write a run in the form of another tool."),
-    "import": Verb("exchange:import_", _OTHERS, "Make runs from another tool's results: one for each task."),
-    "lm-eval-path": Verb("exchange:lm_eval_path", _OTHERS, "Print the folder of Kapwa's tasks for lm-eval."),
-    "suites": Verb("lists:suites", _HERE, "List what can be measured."),
-    "models": Verb("lists:models", _HERE, "List who can answer."),
-    "languages": Verb("languages:app", _HERE, "List languages and what is known of them."),
-    "cache": Verb("cache:app", _HERE, "See or shrink a folder of answers that runs share (kapwa run --cache)."),
-    "doctor": Verb("doctor:doctor", _HERE, "Check this installation, or the answers of a run."),
-}
+VERBS = {row["name"]: Verb(**row) for row in table_rows(Path(__file__).with_name("verbs.csv"))}
 
 
 class Verbs(TyperGroup):
