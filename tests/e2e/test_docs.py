@@ -1,8 +1,8 @@
 """Every command and Python block in the README, CONTRIBUTING, the docs and ``kapwa skill`` is run, page by page.
 
-A fenced ``bash`` or ``python`` block is run as a reader would; the blocks of one page share a folder and run in order. A
-block that cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reason -->``; its Kapwa commands
-are still held against the real command line, option by option.
+A fenced ``bash`` or ``python`` block is run, as a reader would; the blocks of one page share a folder and run in
+order. A block that cannot run everywhere (it needs a server, say) stands under ``<!-- not run: reason -->``; its Kapwa
+commands are still held against the real command line, option by option.
 """
 
 import os
