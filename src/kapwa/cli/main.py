@@ -127,6 +127,8 @@ def main(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
+# What Typer raises for a command that it refuses, such as one with an unknown option; it has no public name.
+_REFUSED: Any = typer.BadParameter.__bases__
 _ELSEWHERE = "Name another place."
 _DISK = {
     errno.ENOSPC: "the disk is full",
@@ -156,41 +158,34 @@ def run() -> None:
 
     With ``--json`` an error is also one JSON object on stdout: ``{"error": {"what", "where", "remedy", "exit_code"}}``.
     """
+    for_programs = "--json" in sys.argv[1:]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal of another encoding than UTF-8 shows "?", and goes on
     broken = next((word for word in sys.argv[1:] if re.search("[\ud800-\udfff]", word)), None)
     if broken is not None:
-        _fail(KapwaError(f"{broken!r} is not UTF-8, so messages could not name the file.", hint=_ELSEWHERE))
+        _fail(
+            KapwaError(f"{broken!r} is not UTF-8, so messages could not name the file.", hint=_ELSEWHERE), for_programs
+        )
     try:
         # What is wrong with the command itself Typer writes for people; for programs it is raised.
-        sys.exit(app(standalone_mode=not _for_programs()))
+        sys.exit(app(standalone_mode=not for_programs))
     except KapwaError as error:
-        _fail(error)
+        _fail(error, for_programs)
+    except _REFUSED as error:
+        verb = error.ctx.command_path if error.ctx else "kapwa"
+        _fail(KapwaError(error.format_message(), hint=f"See: {verb} --help"), for_programs)
     except BrokenPipeError:
         # The reader of our output (say, head) has left; nothing is wrong and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except BaseException as error:  # Rust's panics, too, which are no Exception
-        problem = None if isinstance(error, SystemExit) else _refused_command(error) or _system_problem(error)
+        problem = None if isinstance(error, SystemExit) else _system_problem(error)
         if problem is None:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
         logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
-        _fail(problem)
-
-
-def _for_programs() -> bool:
-    return "--json" in sys.argv[1:]
-
-
-def _refused_command(error: BaseException) -> KapwaError | None:
-    """Return what Typer refused, such as an option that a verb does not have; None for other errors."""
-    if not isinstance(error, typer.BadParameter.__bases__):  # Typer has no public name for it
-        return None
-    refused: Any = error
-    verb = refused.ctx.command_path if refused.ctx else "kapwa"
-    return KapwaError(refused.format_message(), hint=f"See: {verb} --help")
+        _fail(problem, for_programs)
 
 
 def _system_problem(error: BaseException) -> KapwaError | None:
@@ -210,11 +205,11 @@ def _system_problem(error: BaseException) -> KapwaError | None:
     return None
 
 
-def _fail(error: KapwaError) -> None:
+def _fail(error: KapwaError, for_programs: bool) -> None:
     """Say on stderr what is wrong, where, and what to do, for programs on stdout too; end with exit code 2."""
     remedy = error.hint or "Correct that, and run the command again."
     note(f"error: {error.summary}\n  {remedy}")
-    if _for_programs():
+    if for_programs:
         path, row, column = (getattr(error, name, None) for name in ("path", "row", "column"))
         where = {"file": None if path is None else str(path), "row": row, "column": column}
         show_json({"error": {"what": error.message, "where": where, "remedy": remedy, "exit_code": 2}})
