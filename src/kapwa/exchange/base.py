@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -81,6 +82,12 @@ def expected(item: Mapping[str, Any]) -> str | list[str]:
     names = (*english, "best", "answer", "answers", "target")  # imports have "target"
     target = next((item[name] for name in names if item.get(name) is not None), "")
     return [str(text) for text in target] if isinstance(target, list) else str(target)
+
+
+def means(scores: pl.DataFrame) -> dict[str, float]:
+    """Return the mean of each metric that has a value, of the scores of one item."""
+    values = scores.drop_nulls("value").group_by("metric", maintain_order=True).agg("value")
+    return {metric: fmean(numbers) for metric, numbers in values.iter_rows()}
 
 
 def moment(manifest: Mapping[str, Any], *names: str) -> datetime | None:

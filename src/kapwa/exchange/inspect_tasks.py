@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from statistics import fmean
 from typing import Any, Literal
 
 from inspect_ai import Task, task
@@ -24,7 +23,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from kapwa import registry
 from kapwa.errors import KapwaError, ModelError, UsageError
-from kapwa.exchange.base import PART, expected
+from kapwa.exchange.base import PART, expected, means
 from kapwa.exchange.inspect_answers import (
     METADATA,
     OpenedTask,
@@ -147,18 +146,15 @@ def _check_scores(model: Model, name: str) -> None:
 
 
 def _score(opened: OpenedTask, judged: Judged, completion: str) -> Score:
-    values: dict[str, list[float]] = {}
-    outcomes: dict[str, str] = {}
-    for name, value, outcome in judged.scores.select("metric", "value", "outcome").iter_rows():
-        outcomes.setdefault(name, outcome)
-        if value is not None:
-            values.setdefault(name, []).append(value)
+    values = means(judged.scores)
+    first_rows = judged.scores.unique("metric", keep="first", maintain_order=True)
+    outcomes: dict[str, str] = dict(first_rows.select("metric", "outcome").iter_rows())
     first = outcomes.get(opened.task.headline[0], "failed")
     cases = judged.tables.get("cases")
     case: Mapping[str, Any] = cases.row(0, named=True) if cases is not None and cases.height else {}
     wanted = case.get("expected")
     return Score(
-        value={name: fmean(values[name]) if name in values else math.nan for name in _metric_names(opened)},
+        value={name: values.get(name, math.nan) for name in _metric_names(opened)},
         answer=str(case.get("got") or completion),
         explanation=f"{first}; expected: {wanted}" if wanted else first,
         reason=REASONS.get(first),

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from statistics import fmean
 from typing import Any
 
 from lm_eval.api.instance import Instance
@@ -25,7 +24,7 @@ from lm_eval.filters import build_filter_ensemble
 
 from kapwa.errors import UsageError
 from kapwa.exchange import lm_eval_answers
-from kapwa.exchange.base import expected
+from kapwa.exchange.base import expected, means
 from kapwa.records import Answer, Item, Request
 
 
@@ -123,12 +122,8 @@ class KapwaTask(Task):  # type: ignore[misc]
         """Judge one item as Kapwa does; metrics that have nothing to measure in it are absent."""
         requests = self._requests(doc)
         answers = list(map(Answer, requests, lm_eval_answers.responses_of(requests, results)))
-        scores = self.kapwa.score([self._item(doc)], answers).scores
-        values: dict[str, list[float]] = {}
-        for metric, value in scores.select("metric", "value").iter_rows():
-            if value is not None and metric in self._metrics:
-                values.setdefault(metric, []).append(value)
-        return {metric: fmean(numbers) for metric, numbers in values.items()}
+        values = means(self.kapwa.score([self._item(doc)], answers).scores)
+        return {metric: value for metric, value in values.items() if metric in self._metrics}
 
     def _item(self, doc: Mapping[str, Any]) -> Item:
         return self._items[doc["item_id"], doc["variant"]]
