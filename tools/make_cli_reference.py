@@ -61,7 +61,8 @@ INTRO = """# Commands
 
 Results go to standard output (`--json` gives them to programs), everything else to standard error. Exit codes: 0 done;
 1 done, but some items failed (the same command asks them again), or `kapwa doctor` found a damaged journal; 2 something
-in the command or a file is wrong, and the message says what and where; 130 stopped by Ctrl-C.
+in the command or a file is wrong, and the message says what and where; 3 and 4 of `kapwa compare`, a regression and an
+open question, where its options ask for them; 130 stopped by Ctrl-C.
 
 With `--json` standard output is always one JSON document. An error is an object there, with the same exit code, besides
 the message on standard error; what is not known is null:
