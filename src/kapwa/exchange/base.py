@@ -22,7 +22,7 @@ from kapwa.files import digest, filling, jsonable
 from kapwa.loading import load_task
 from kapwa.records import Answer, Floor, Item
 from kapwa.runs.directory import Run, brief_model, results, slug, write_results
-from kapwa.runs.manifest import describe_asked, read_manifest, signature
+from kapwa.runs.manifest import describe, read_manifest, signature
 from kapwa.runs.schema import FORMAT
 from kapwa.suites.base import Judged, MetricInfo, Task
 from kapwa.suites.items import SCORE_SCHEMA
@@ -207,7 +207,7 @@ def judged_run(
     that the tool asked with, and Kapwa's; ``messages`` among them are those that stood beside Kapwa's own.
     """
     tool = _TOOLS[origin["imported"]["from"]]
-    described = describe_asked(task, origin["model"], items, repeatable="no promise", seed=0)
+    described = describe(task, origin["model"], items, seed=0)
     errors = [answer.response.error for answer in answers if answer.response.error is not None]
     asked, usual = settings
     changed = {name: asked.get(name) for name in {**usual, **asked} if asked.get(name) != usual.get(name)}

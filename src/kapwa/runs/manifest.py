@@ -27,7 +27,7 @@ from kapwa.models.base import Model, processor
 from kapwa.records import Item
 from kapwa.runs.execute import differences, environments
 from kapwa.runs.requests import RequestIndex
-from kapwa.runs.schema import FORMAT, NAME, ModelPart, Plain, Session
+from kapwa.runs.schema import FORMAT, NAME, Plain, Session
 from kapwa.runs.store import AnswerStore
 from kapwa.suites.base import Task
 
@@ -50,22 +50,19 @@ _UNSAFE = re.compile(r"[|%\s\x00-\x1f\x7f]")
 _ESCAPED = re.compile("%([0-9a-c]?[0-9a-f]{1,3});")
 
 
-def describe(task: Task, model: Model, items: Sequence[Item], *, seed: int, label: str | None = None) -> dict[str, Any]:
-    """Return what is known of a run before anything is asked; ``status`` is ``running``."""
-    answering: ModelPart = {
-        "id": model.id,
-        "revision": model.revision,
-        "fingerprint": dict(model.fingerprint),
-        "description": dict(model.description),
-    }
-    repeatable = _BYTES if model.atomic_batches else "no promise"
-    return describe_asked(task, answering, items, repeatable=repeatable, seed=seed, label=label)
-
-
-def describe_asked(
-    task: Task, model: ModelPart, items: Sequence[Item], *, repeatable: str, seed: int, label: str | None = None
+def describe(
+    task: Task, model: Model | Plain, items: Sequence[Item], *, seed: int, label: str | None = None
 ) -> dict[str, Any]:
-    """Return what :func:`describe` does, of a ``model`` that need not be at hand."""
+    """Return what is known of a run before anything is asked; ``status`` is ``running``.
+
+    ``model``: who will answer; or what a manifest says of a model that was asked elsewhere.
+    """
+    repeatable = "no promise"
+    if isinstance(model, dict):
+        answering = model
+    else:
+        answering = {name: getattr(model, name) for name in ("id", "revision", "fingerprint", "description")}
+        repeatable = _BYTES if model.atomic_batches else repeatable
     counts: Counter[str] = Counter()
     asked: defaultdict[str, Any] = defaultdict(partial(hashlib.blake2b, digest_size=8))
     for item in items:
@@ -100,7 +97,7 @@ def describe_asked(
                 "card": dict(data.card),
                 "illustrative": data.illustrative,
             },
-            "model": model,
+            "model": answering,
             "repeatable": repeatable,
             "versions": versions(),
             "machine": machine(),
