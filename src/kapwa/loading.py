@@ -11,8 +11,7 @@ from kapwa import registry
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.models.base import Model, ModelOptions, ModelSettings
 from kapwa.parallel.base import Ray
-from kapwa.suites.asking import Step, with_steps
-from kapwa.suites.base import Selection, Suite, Task, given_options
+from kapwa.suites.base import Selection, Step, Suite, Task, given_options, with_steps
 
 if TYPE_CHECKING:
     from kapwa.suites.blend.judge import Judge

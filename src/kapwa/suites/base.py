@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport, DataSource
@@ -114,64 +115,6 @@ def settings_of(suite: str) -> dict[str, list[Setting]]:
     return settings
 
 
-class Task(Protocol):
-    """One task of a suite over one data source and one selection of items."""
-
-    @property
-    def name(self) -> str:
-        """Full name, such as "kalahi/mc"."""
-
-    @property
-    def suite(self) -> str:
-        """Name of the suite."""
-
-    @property
-    def needs(self) -> frozenset[Capability]:
-        """What a model must be able to do."""
-
-    @property
-    def data(self) -> DataSource:
-        """Where the items came from."""
-
-    @property
-    def selection(self) -> Selection:
-        """Which items of the data were chosen."""
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """What was set for this task, as plain values; enters the manifest and the run's identity."""
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        """The metrics a report leads with."""
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The columns by which results are broken down."""
-
-    @property
-    def metrics(self) -> Mapping[str, MetricInfo]:
-        """Every metric the task reports, by name."""
-
-    def items(self) -> list[Item]:
-        """Return the selected items, in file order."""
-
-    def requests(self, items: Sequence[Item]) -> Iterator[Request]:
-        """Yield what to ask, item by item; a pure function of the items and the task's options."""
-
-    def score(self, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
-        """Judge the answers; failed answers give rows with a null value and outcome "failed".
-
-        ``answers`` may be read from disk on each walk through it, and be millions: walk once, keep what is needed.
-        """
-
-    def floors(self, items: Sequence[Item]) -> list[Floor]:
-        """Return what chance and culture-blind tricks score, and what people score (the ceiling)."""
-
-    def item_table(self, items: Sequence[Item]) -> pl.DataFrame:
-        """Return the items for readers of a report: prompt, answers, gloss; one row per item."""
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which items of the data a run takes.
@@ -184,6 +127,82 @@ class Selection:
     limit: int | None = None
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     draw_seed: int | None = None
+
+
+AskItems = Callable[[Sequence[Item]], Iterator[Request]]
+JudgeAnswers = Callable[[Sequence[Item], Collection[Answer]], Judged]
+FindFloors = Callable[[Sequence[Item]], list[Floor]]
+TabulateItems = Callable[[Sequence[Item]], "pl.DataFrame"]
+# What may be put between a task's items and its requests, in this order.
+STEPS = ("frame", "wordings", "samples")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One task of a suite over one data source and one selection of items; a value, which steps change field by field.
+
+    ``name``: in full, such as "kalahi/mc". ``data``, ``selection``: where its items came from, and which were chosen:
+    ``selected``. ``needs``: what a model must be able to do. ``headline``: the metrics a report leads with.
+    ``groups``: the columns by which results are broken down. ``metrics``: every metric the task reports, by name.
+    ``options``: what was set for this task, as plain values; enters the manifest and the run's identity. ``takes``:
+    the steps it takes, of :data:`STEPS`.
+
+    ``requests`` yields what to ask, item by item: a pure function of the items and the task's options. ``score`` judges
+    the answers; failed answers give rows with a null value and outcome "failed". They may be read from disk on each
+    walk through them, and be millions: walk once, keep what is needed. ``floors``: what chance and culture-blind tricks
+    score, and what people score (the ceiling). ``item_table``: the items for readers of a report (prompt, answers,
+    gloss), one row an item.
+    """
+
+    name: str
+    data: DataSource
+    selection: Selection
+    selected: Sequence[Item]
+    needs: frozenset[Capability]
+    headline: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    metrics: Mapping[str, MetricInfo]
+    options: Mapping[str, Any]
+    requests: AskItems
+    score: JudgeAnswers
+    floors: FindFloors
+    item_table: TabulateItems
+    takes: tuple[str, ...] = STEPS
+
+    @property
+    def suite(self) -> str:
+        """Name of the suite whose form the data have."""
+        return self.name.partition("/")[0]
+
+    def items(self) -> list[Item]:
+        """Return the selected items, in the order of the data within each variant."""
+        return list(self.selected)
+
+
+class Step(ABC):
+    """One step between a task's items and its requests: a frame (what stands before every question), wordings, samples.
+
+    A step wraps what comes before it: it may change the items, what is asked of them, and how answers, floors and items
+    read. All of it is part of each request, and so of its key, and of the task's options, and so of the signature.
+    ``name``: one of :data:`STEPS`; ``title``: what messages call it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def around(self, task: Task) -> Task:
+        """Return ``task`` as this step changes it."""
+
+
+def with_steps(task: Task, steps: Sequence[Step]) -> Task:
+    """Return ``task`` with ``steps`` around it, the first innermost; raise UsageError for one that it does not take."""
+    for step in steps:
+        if step.name not in task.takes:
+            hint = "Its data hold prompts of their own: write further ones there."
+            raise UsageError(f"{task.name} takes no {step.title}.", hint=hint)
+        task = step.around(task)
+    return task
 
 
 class OpenTask(Protocol):

@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 
 from kapwa.errors import UsageError, check_whole
 from kapwa.records import Item, Message, Request
-from kapwa.suites.asking import AskItems, Step, SteppedTask
-from kapwa.suites.base import Suite
+from kapwa.suites.base import AskItems, Step, Suite, Task
 
 
 def check_framing(suite: Suite, task: str, system: str | None, shots: int) -> None:
@@ -48,7 +47,7 @@ class Frame(Step):
     pool: Mapping[Any, Mapping[str, Sequence[Item]]] = field(default_factory=dict, repr=False)
     answers: Callable[[Item], Sequence[str]] | None = None
 
-    def around(self, task: SteppedTask) -> SteppedTask:
+    def around(self, task: Task) -> Task:
         """Return ``task`` with messages before each of its questions."""
         system = {"system": self.system} if self.system else {}
         shots = {"shots": self.shots, "shots_seed": self.seed} if self.shots else {}

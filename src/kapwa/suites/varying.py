@@ -21,8 +21,7 @@ from kapwa.datasets.rows import CellProblem, Filled, Row, read_rows
 from kapwa.datasets.tables import read_records
 from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
-from kapwa.suites.asking import AskItems, FindFloors, JudgeAnswers, Step, SteppedTask, TabulateItems
-from kapwa.suites.base import Judged, Task
+from kapwa.suites.base import AskItems, FindFloors, JudgeAnswers, Judged, Step, TabulateItems, Task
 
 SLOT = "{prompt}"
 TEMPERATURE = 1.0
@@ -98,7 +97,7 @@ class Samples(Step):
     temperature: float
     seed: int
 
-    def around(self, task: SteppedTask) -> SteppedTask:
+    def around(self, task: Task) -> Task:
         """Return ``task`` with several answers asked of each prompt."""
         several: frozenset[Capability] = frozenset({"n_samples"} if self.samples > 1 else ())
         options = {**task.options, **asdict(self)}
@@ -130,7 +129,7 @@ class Wordings(Step):
     def _texts(self) -> Mapping[str, str]:
         return {"": SLOT, **self.texts}
 
-    def around(self, task: SteppedTask) -> SteppedTask:
+    def around(self, task: Task) -> Task:
         """Return ``task`` asked in every wording, its own first."""
         return replace(
             task,

@@ -15,7 +15,6 @@ import polars as pl
 from kapwa.datasets.findings import DataSource
 from kapwa.files import digest
 from kapwa.records import Answer, Floor, Item, Message, Params, Request
-from kapwa.suites.asking import SteppedTask
 from kapwa.suites.base import Judged, MetricInfo, Selection, Suite, Task
 from kapwa.suites.items import item_columns, pair_answers, score_frame, score_row, select
 
@@ -88,7 +87,7 @@ def _row(item: Item, sample: int, response: Any) -> dict[str, Any]:
 def open_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:  # noqa: ARG001
     """Return the task ``proverbs/complete``; its sayings are in this module, so there are no data to read."""
     source = DataSource("made-up sayings", None, digest({"sayings": repr(SAYINGS).encode()}), illustrative=True)
-    return SteppedTask(
+    return Task(
         name="proverbs/complete",
         data=source,
         selection=selection,

@@ -19,8 +19,7 @@ from kapwa.runs.answers import RunAnswers
 from kapwa.runs.directory import Run
 from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL
-from kapwa.suites.asking import with_steps
-from kapwa.suites.base import Suite
+from kapwa.suites.base import Suite, with_steps
 from kapwa.suites.framing import Frame
 
 

@@ -19,8 +19,7 @@ import polars as pl
 
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import Floor, Item, Message, Request
-from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Selection
+from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
 from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
 from kapwa.suites.blend.mcq_options import (
@@ -113,7 +112,7 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
     return floors
 
 
-def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
+def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read multiple-choice questions, select among them, and return the task.
 
     ``options``: ``how`` ("generate" or "likelihood"; else the variant selected) and ``max_new_tokens``. Raises
@@ -130,7 +129,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
         )
     questions, source = read_mcq(data)
     items = [item_of(question, how) for question in questions]
-    task = SteppedTask(
+    task = Task(
         name="blend/mcq",
         data=source,
         selection=selection,

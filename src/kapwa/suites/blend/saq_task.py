@@ -16,8 +16,7 @@ from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import has_rules
 from kapwa.metrics.matching import VERSION
 from kapwa.records import Answer, Item
-from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, Selection
+from kapwa.suites.base import Judged, Selection, Task
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, split_variant
@@ -39,7 +38,7 @@ def saq_task(
     *,
     judge: Judge | None = None,
     grader: Grader | None = None,
-) -> SteppedTask:
+) -> Task:
     """Return ``blend/saq``: does a short reply give an answer that people of the country gave? (BLEnD section 4.1).
 
     ``data``: all of it, not only ``items``: floors and confusion need what other countries answered. ``judge``: a model
@@ -54,7 +53,7 @@ def saq_task(
     without = sorted({item.language for item in items if not has_rules(item.language)})
     counted = any(item.fields["counted"] for item in items)
     metrics = saq_metrics(judged=judge is not None, counted=counted)
-    return SteppedTask(
+    return Task(
         name="blend/saq",
         data=data.source,
         selection=selection,
@@ -121,7 +120,7 @@ def tools_at_work(items: Sequence[Item], grader: Grader) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def open_saq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
+def open_saq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read questions, select among them, and return the task.
 
     ``options``: those of :class:`SaqOptions`; ``prompts``, a prompt file or folder in place of the data's own; and

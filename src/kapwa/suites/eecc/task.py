@@ -19,8 +19,7 @@ from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
 from kapwa.records import SCORE_COLUMNS, Answer, Item, Response
-from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, Selection, metrics_of
+from kapwa.suites.base import Judged, Selection, Task, metrics_of
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.eecc.variants import VARIANTS
@@ -143,7 +142,7 @@ def eecc_item_table(items: Sequence[Item]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String))
 
 
-def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> SteppedTask:
+def open_eecc_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Return ``eecc/qa`` or ``eecc/stories`` over the chosen concepts and identities of ``data``."""
     named_options = dict(options)
     if "nationalities" in named_options:  # what most users call identities
@@ -166,13 +165,13 @@ def open_eecc_task(name: str, data: str | Path | None, selection: Selection, opt
 
 def _task(
     name: str, data: DataSource, selection: Selection, items: Sequence[Item], settings: EeccOptions, attribute: str
-) -> SteppedTask:
+) -> Task:
     """Return a task over items that differ in one attribute only (EECC section 4.1).
 
     What it measures of a text is simple and of each text alone; how texts differ between identities is what
     ``kapwa analyze eecc`` works out from the run.
     """
-    task = SteppedTask(
+    task = Task(
         name=name,
         data=data,
         selection=selection,
@@ -195,7 +194,7 @@ def _task(
     return Samples(settings.samples, settings.temperature, settings.seed).around(task)
 
 
-def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> SteppedTask:
+def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> Task:
     """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
     options = manifest["options"]
     settings = EeccOptions(**{name: options[name] for name in EeccOptions().as_dict() if name in options})

@@ -19,8 +19,7 @@ import polars as pl
 
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
-from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, metrics_of
+from kapwa.suites.base import Judged, Task, metrics_of
 from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
 from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_case, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
@@ -246,7 +245,7 @@ def floors(items: Sequence[Item]) -> list[Floor]:
 
 # Nothing can be set: every normalisation comes from one pass. To be given: data, selection and the selected items.
 mc_task = partial(
-    SteppedTask,
+    Task,
     name="kalahi/mc",
     needs=frozenset({"score"}),
     headline=MC_HEADLINE,

@@ -19,8 +19,7 @@ from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Item, Outcome, Response
-from kapwa.suites.asking import SteppedTask
-from kapwa.suites.base import Judged, MetricInfo, Selection, metrics_of
+from kapwa.suites.base import Judged, MetricInfo, Selection, Task, metrics_of
 from kapwa.suites.items import greedy_requests, pair_answers, score_frame, score_row, worst_first
 from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
@@ -196,9 +195,9 @@ def _answer_row(reply: _Reply, near: Closeness | None) -> dict[str, Any]:
     }
 
 
-def open_task(data: DataSource, selection: Selection, items: Sequence[Item], options: OpenOptions) -> SteppedTask:
+def open_task(data: DataSource, selection: Selection, items: Sequence[Item], options: OpenOptions) -> Task:
     """Return ``kalahi/open``: is a free answer closer to relevant responses than to irrelevant ones?"""
-    return SteppedTask(
+    return Task(
         name="kalahi/open",
         data=data,
         selection=selection,
