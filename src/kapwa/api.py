@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kapwa.people.forms import Forms
-    from kapwa.records import Floor, Item
+    from kapwa.records import Floor
     from kapwa.runs.directory import Run
     from kapwa.runs.progress import Progress
     from kapwa.stats.power import Plan
@@ -88,18 +88,8 @@ def evaluate(  # noqa: PLR0913 - each is one decision of the caller; all but two
     from kapwa.runs.runner import run_task
 
     ceilings = _own_ceilings(task, validators, key) if validators is not None else ()
-    folder = run_task(
-        task,
-        model,
-        out=out,
-        seed=seed,
-        progress=progress,
-        path=path,
-        ceilings=ceilings,
-        cache=cache,
-        label=label,
-    )
-    return Run(folder)
+    settings: dict[str, Any] = {"out": out, "path": path, "seed": seed, "progress": progress, "label": label}
+    return Run(run_task(task, model, ceilings=ceilings, cache=cache, **settings))
 
 
 def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
@@ -107,13 +97,14 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
     from kapwa.people.choices import baselines
 
     known = task.suite in registry.available("suites")
-    metrics = _suite_of_forms(task.suite).choice_metrics(task.name, task.metrics) if known else []
+    metrics = registry.load("suites", task.suite).choice_metrics(task.name, task.metrics) if known else []
     if not metrics:
         raise UsageError(
             f"{task.name} has no metric for which people's choices give a ceiling.",
             hint="Validators' choices go with multiple-choice tasks.",
         )
-    items = _first_variant(task.items())
+    items = task.items()
+    items = [item for item in items if item.variant == items[0].variant]  # people are shown one variant: the first
     some = bool(task.selection.where) or task.selection.limit is not None
     choices = read_choices(validators, items, key=key, some=some)
     for note in choices.notes:  # a misspelt id looks like an item that was not asked
@@ -125,11 +116,6 @@ def _own_ceilings(task: Task, validators: Any, key: Any) -> Sequence[Floor]:
         for culture, person_scores in people.items()
         for floor in person_scores.ceilings(metrics, note=culture if several else None)
     ]
-
-
-def _first_variant(items: Sequence[Item]) -> list[Item]:
-    """People are shown one variant: the first of the selection."""
-    return [item for item in items if item.variant == items[0].variant]
 
 
 def open_run(path: str | Path) -> Run:
@@ -321,7 +307,7 @@ def write_forms(
 
     given_options("A form", settings, FormSettings.__annotations__)
     counts: dict[str, Any] = dict(settings)
-    known = _suite_of_forms(suite)
+    known: Suite = registry.load("suites", suite)
     runs = [open_run(run) if isinstance(run, str | Path) else run for run in answers]
     if per_country is not None:
         if not runs:
@@ -346,11 +332,6 @@ def write_forms(
             hint="Those of kalahi/mc and blend/mcq have. To have answers of models rated, name runs with --answers.",
         )
     return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **counts)]
-
-
-def _suite_of_forms(name: str) -> Suite:
-    suite: Suite = registry.load("suites", name)
-    return suite
 
 
 def build_mcq(
@@ -380,9 +361,6 @@ def build_mcq(
 
     model = load_model(judge, **(judge_options or {})) if isinstance(judge, str) else judge
     # Its answers lie beside the folder, so that a build that was stopped asks only what is missing.
-    with closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
-        try:
-            return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)
-        finally:
-            if isinstance(judge, str):
-                model.close()
+    loaded = closing(model) if isinstance(judge, str) else nullcontext()
+    with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
+        return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
-import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, NamedTuple
@@ -15,7 +14,7 @@ from kapwa.languages.base import LanguageInfo
 from kapwa.languages.fallback import language_for
 from kapwa.suites.base import Suite
 
-Status = Literal["ok", "missing", "optional"]
+Status = Literal["ok", "optional"]
 
 
 class Check(NamedTuple):
@@ -96,8 +95,7 @@ def backends() -> list[ModelBackend]:
 
 def checks() -> Iterator[Check]:
     """Look at Python, the extras, the weights, the environment; secrets are never shown."""
-    good = sys.version_info >= (3, 11)
-    yield Check("Python", "ok" if good else "missing", platform.python_version(), "Kapwa needs Python 3.11 or newer.")
+    yield Check("Python", "ok", platform.python_version())
     yield Check("Kapwa", "ok", version("kapwa"))
     for module, (name, extra, purpose) in _PACKAGES.items():
         yield _package(module, name, extra, purpose)

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 Role = Literal["system", "user", "assistant"]
@@ -176,26 +177,21 @@ SCORE_COLUMNS: tuple[str, ...] = (
 )
 
 
+_every_param = attrgetter(*Params.__dataclass_fields__)
+
+
 def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
     """Hash everything that can change the answer: 32 hex digits of BLAKE2b.
 
     ``fingerprint`` is the model's own part (id, revision, template, numeric type, backend). The item's
     id is left out: two items with one prompt are one question, asked once.
     """
-    params = request.params
     parts = {
         "model": dict(fingerprint),
         "kind": request.kind,
         "messages": [[m.role, m.content] for m in request.messages],
-        "continuations": list(request.continuations),
-        "params": [
-            params.max_new_tokens,
-            params.temperature,
-            params.top_p,
-            list(params.stop),
-            params.seed,
-            params.closing,
-        ],
+        "continuations": request.continuations,
+        "params": _every_param(request.params),
         "sample": request.sample,
     }
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -97,8 +97,7 @@ _MEND = "Correct it, or delete it and add your suites again (kapwa suite add FOL
 
 
 def _entry(name: str, fields: Any, path: Path) -> Registered:
-    texts = ("form", "folder")
-    sound = isinstance(fields, dict) and all(isinstance(fields.get(key), str) for key in texts)
+    sound = isinstance(fields, dict) and all(isinstance(fields.get(key), str) for key in ("form", "folder"))
     if not sound or not isinstance(fields.get("tasks"), list) or not _NAME.fullmatch(name):
         raise DataError(f"does not say what the suite {name!r} is.", path=path, hint=_MEND)
     mapping = fields.get("mapping")

@@ -43,11 +43,10 @@ def _installation(json: bool) -> None:
     if json:
         show_json([check._asdict() for check in results])
         return
-    marks = {"ok": "ok", "missing": "MISSING", "optional": "optional"}
     rows = []
     for check in results:
         remedy = f"\n{check.remedy}" if check.remedy and check.status != "ok" else ""
-        rows.append((marks[check.status], check.name, check.detail + remedy))
+        rows.append((check.status, check.name, check.detail + remedy))
     show_table(("", "", ""), rows)
 
 
