@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kapwa.errors import UsageError, nearest
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import measurement, unnamed_settings
+from kapwa.suites.items import grouped
 
 Named = Mapping[str, Sequence[Run | str | Path]]
 # Fields of a signature that say which model answered, and options that say how it was asked whatever the task.
@@ -47,18 +48,12 @@ def systems_of(runs: Sequence[Run], same: Named | None = None) -> list[System]:
     if len(runs) == 1 and not same:
         return [System(runs[0].label, tuple(runs))]
     labels = {id(run): str(run.manifest.get("label") or "") for run in runs} | _named(runs, same or {})
-    named: dict[Hashable, list[Run]] = {}
-    for run in runs:
-        label = labels[id(run)]
-        named.setdefault(("label", label) if label else ("model", *_way(run)), []).append(run)
     parts: list[tuple[str, list[Run]]] = []
-    for members in named.values():
-        label = labels[id(members[0])]
-        parts += [(label, part) for part in ([members] if label else _apart(members))]
-    for label, members in parts:
-        _check_once(label, members)
-    order = {id(run): place for place, run in enumerate(runs)}
-    parts.sort(key=lambda part: order[id(part[1][0])])
+    for (label, _), members in grouped(runs, lambda run: _identity(run, labels[id(run)])).items():
+        for part in [members] if label else _apart(members):
+            _check_once(label, part)
+            parts.append((label, part))
+    parts.sort(key=lambda part: runs.index(part[1][0]))
     return [System(name, tuple(part)) for name, (_, part) in zip(_names(parts), parts, strict=True)]
 
 
@@ -79,20 +74,19 @@ def system_names(runs: Sequence[Run]) -> dict[int, str]:
 
 def _named(runs: Sequence[Run], same: Named) -> dict[int, str]:
     """The names that the user gives to runs, by the identity of the run."""
-    folders = {run.path.resolve(): run for run in runs}
     names: dict[int, str] = {}
     for name, members in same.items():
         for member in members:
             place = member.path if isinstance(member, Run) else Path(member)
-            exact = folders.get(place.resolve())
-            candidates = [exact] if exact else [run for run in runs if run.path.name == str(member)]
+            exact = [run for run in runs if run.path.resolve() == place.resolve()]
+            candidates = exact[:1] or [run for run in runs if run.path.name == str(member)]
             if len(candidates) > 1:
                 both = " and ".join(str(run.path) for run in candidates[:2])
                 raise UsageError(f"{member}, which is to be called {name!r}, is {both}.", hint="Name the whole path.")
-            run = next(iter(candidates), None)
-            if run is None:
+            if not candidates:
                 hint = nearest(place.name, [run.path.name for run in runs])
                 raise UsageError(f"{place}, which is to be called {name!r}, is none of the runs named.", hint=hint)
+            run = candidates[0]
             if id(run) in names:
                 raise UsageError(f"{run.path} is named in --same twice.", hint="A run is of one system.")
             names[id(run)] = name
@@ -114,19 +108,15 @@ def parse_same(pairs: Sequence[str]) -> dict[str, list[str]]:
     return same
 
 
-def _way(run: Run) -> tuple[tuple[str, str], ...]:
-    """Which model was asked, and how, whatever the task."""
+def _fields(run: Run, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
+    """What a run's numbers depend on, or those of it that are ``names``."""
     fields = measurement(run.manifest)
-    return tuple((name, fields[name]) for name in (*_MODEL, *_ASKING) if fields.get(name))
+    return tuple((name, fields[name]) for name in names or sorted(fields) if fields.get(name))
 
 
-def _draws(run: Run) -> tuple[str, ...]:
-    fields = measurement(run.manifest)
-    return tuple(fields.get(name, "") for name in _DRAWS)
-
-
-def _everything(run: Run) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(measurement(run.manifest).items()))
+def _identity(run: Run, label: str) -> tuple[str, Hashable]:
+    """What runs of one system share: its label, else which model was asked, and how, whatever the task."""
+    return label, None if label else _fields(run, (*_MODEL, *_ASKING))
 
 
 def _measured(run: Run) -> tuple[str, str]:
@@ -136,26 +126,19 @@ def _measured(run: Run) -> tuple[str, str]:
 
 def _apart(runs: Sequence[Run]) -> list[list[Run]]:
     """Part runs of one model asked in one way where a task was run more than once: by the draws, then by all else."""
-    by_task = _grouped(runs, _measured)
+    by_task = grouped(runs, _measured).values()
     if all(len(members) == 1 for members in by_task):
         return [list(runs)]
-    by_draws = _grouped(runs, _draws)
+    by_draws = grouped(runs, lambda run: _fields(run, _DRAWS)).values()
     if len(by_draws) > 1:
         return [part for members in by_draws for part in _apart(members)]
     repeated = [run for members in by_task if len(members) > 1 for run in members]
     once = [members[0] for members in by_task if len(members) == 1]
-    return [*_grouped(repeated, _everything), *([once] if once else [])]
-
-
-def _grouped(runs: Sequence[Run], key: Callable[[Run], Hashable]) -> list[list[Run]]:
-    groups: dict[Hashable, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(key(run), []).append(run)
-    return list(groups.values())
+    return [*grouped(repeated, _fields).values(), *([once] if once else [])]
 
 
 def _check_once(label: str, runs: Sequence[Run]) -> None:
-    for members in _grouped(runs, _measured):
+    for members in grouped(runs, _measured).values():
         if len(members) > 1:
             first, second = (run.path for run in members[:2])
             task = members[0].manifest["task"]
@@ -165,28 +148,25 @@ def _check_once(label: str, runs: Sequence[Run]) -> None:
 
 def _names(parts: Sequence[tuple[str, Sequence[Run]]]) -> list[str]:
     """The shortest names that tell systems apart: label or last part of the id, whole id, revision, what differs."""
-    models = [str(runs[0].manifest["model"]["id"]).rstrip("/\\") for _, runs in parts]
-    revisions = [str(runs[0].manifest["model"].get("revision") or "?")[:8] for _, runs in parts]
-    short = [label or re.split(r"[/\\]", model)[-1] for (label, _), model in zip(parts, models, strict=True)]
-    revised = [f"{name} @ {revision}" for name, revision in zip(short, revisions, strict=True)]
-    names = list(short)
-    for longer in (models, revised):
-        for place in _clashing(names):
-            names[place] = parts[place][0] or longer[place]
-    described = list(names)
-    for place in _clashing(names):
-        rivals = [runs[0] for name, (_, runs) in zip(names, parts, strict=True) if name == names[place]]
-        described[place] = f"{short[place]} ({_differences(parts[place][1][0], rivals)})"
-    for place in _clashing(described):
-        described[place] = f"{short[place]} ({parts[place][1][0].path.name})"
-    for place in _clashing(described):
-        described[place] = f"{short[place]} ({parts[place][1][0].path.resolve()})"
-    return described
-
-
-def _clashing(names: Sequence[str]) -> list[int]:
-    """The places of names that stand more than once."""
-    return [place for place, name in enumerate(names) if names.count(name) > 1]
+    labels = [label for label, _ in parts]
+    runs = [members[0] for _, members in parts]
+    models = [str(run.manifest["model"]["id"]).rstrip("/\\") for run in runs]
+    revisions = [str(run.manifest["model"].get("revision") or "?")[:8] for run in runs]
+    short = [label or re.split(r"[/\\]", model)[-1] for label, model in zip(labels, models, strict=True)]
+    # Each is tried on the systems that the one before leaves with one name.
+    longer: Sequence[Callable[[int, Sequence[Run]], str]] = (
+        lambda place, _: labels[place] or models[place],
+        lambda place, _: labels[place] or f"{short[place]} @ {revisions[place]}",
+        lambda place, rivals: f"{short[place]} ({_differences(runs[place], rivals)})",
+        lambda place, _: f"{short[place]} ({runs[place].path.name})",
+        lambda place, _: f"{short[place]} ({runs[place].path.resolve()})",
+    )
+    names = short
+    for name_of in longer:
+        rivals = grouped(range(len(runs)), names.__getitem__)
+        clashing = {place: [runs[i] for i in same] for same in rivals.values() if len(same) > 1 for place in same}
+        names = [name_of(place, clashing[place]) if place in clashing else name for place, name in enumerate(names)]
+    return names
 
 
 def _differences(run: Run, rivals: Sequence[Run]) -> str:
