@@ -22,9 +22,10 @@ class Bench:
         self.seen: list[Snapshot] = []
 
     def ask(self) -> Snapshot:
-        execution = Execution(self.model, self.journal, Meter(self.seen.append, "x", self.index.distinct_total))
-        if self.journal.counts().answered:
-            execution.count_kept(self.index.distinct())
+        meter = Meter(self.seen.append, "x", self.index.distinct_total)
+        execution = Execution(self.model, self.journal, meter)
+        if not self.model.atomic_batches and (kept := self.journal.counts().answered):
+            meter.add(kept, kept=kept)
         for kind in KINDS:
             if kind in self.index.kinds:
                 execution.execute(kind, self.index.distinct(kind))

@@ -9,8 +9,9 @@ import polars as pl
 
 from kapwa.errors import RunError, UsageError
 from kapwa.records import Answer, Item
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import Run, read_table
 from kapwa.runs.requests import AnswerReader, RequestIndex
+from kapwa.runs.schema import OF_ITEMS
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Selection, Task
 
@@ -65,10 +66,8 @@ def items_of(
     named = ("variant", "culture", "language", "category", "topic", "cluster")
     items: dict[tuple[str, str], Item] = {}
     for run in runs:
-        lacks = next((name for name in ("item_id", *named, "prompt") if name not in run.items.columns), None)
-        if lacks is not None:
-            raise RunError(f"{run.path / 'items.parquet'} is another table: it has no column {lacks!r}.", hint=_JUDGE)
-        for row in run.items.iter_rows(named=True):
+        table = read_table(run.path / "items.parquet", ("item_id", *named, "prompt"), OF_ITEMS, _JUDGE)
+        for row in table.iter_rows(named=True):
             item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
             items.setdefault((item.id, item.variant), item)
     present = tuple(dict.fromkeys(item.variant for item in items.values()))

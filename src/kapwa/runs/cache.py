@@ -33,11 +33,12 @@ from kapwa.parallel.base import DistributedModel
 from kapwa.records import Request, Response
 from kapwa.runs.schema import ModelRecord
 from kapwa.runs.store import AnswerStore
+from kapwa.suites.items import grouped
 
 log = logging.getLogger(__name__)
 
 FILE = "answers.sqlite"
-_ROW = 64  # about what a row takes besides its payload: its key twice, and numbers
+_STEP = 100  # answers taken out at a time, at least
 # Whose the answers of a damaged session are.
 _UNKNOWN: ModelRecord = {"id": "?", "revision": "", "fingerprint": {}}
 _CHOOSE = "Name a new or empty folder, or one that is a cache already."
@@ -207,21 +208,14 @@ class CachedModel(NamedTuple):
 
 def contents(store: AnswerStore) -> list[CachedModel]:
     """Return what a cache holds, the model with the most bytes first; reads the whole file."""
-    models: dict[str, CachedModel] = {}
-    for session in store.sessions():
-        key = json.dumps(session.record, sort_keys=True)
-        about = session.record.get("model", _UNKNOWN)
-        before = models.get(key)
-        models[key] = CachedModel(
-            about["id"],
-            about["revision"],
-            about["fingerprint"],
-            session.answers + (before.answers if before else 0),
-            session.bytes + (before.bytes if before else 0),
-            before.added_first if before else session.started,
-            session.ended,
-        )
-    kept = [model for model in models.values() if model.answers]
+    models = []
+    for sessions in grouped(store.sessions(), lambda session: json.dumps(session.record, sort_keys=True)).values():
+        about = sessions[0].record.get("model", _UNKNOWN)
+        n_answers = sum(session.answers for session in sessions)
+        n_bytes = sum(session.bytes for session in sessions)
+        times = (sessions[0].started, sessions[-1].ended)
+        models.append(CachedModel(about["id"], about["revision"], about["fingerprint"], n_answers, n_bytes, *times))
+    kept = [model for model in models if model.answers]
     return sorted(kept, key=lambda model: (-model.bytes, model.name, model.revision))
 
 
@@ -247,24 +241,22 @@ def prune(
     ``before``: only those of runs that added nothing since this time (Unix seconds). ``model``: only those of models of
     this name, or name@revision. ``most_bytes``: no more than until the file is this small.
     """
-    start, gone = size_of(store), 0
+    start = size_of(store)
+    gone = 0
     ids = []
     for session in store.sessions():
         about = session.record.get("model", _UNKNOWN)
         of_model = model in (None, about["id"], f"{about['id']}@{about['revision']}")
         if of_model and (before is None or session.ended < before):
             ids.append(str(session.number))
-    weighed = f"SELECT id, sum(length(payload) + {_ROW}) OVER (ORDER BY id) - length(payload) - {_ROW} AS older "
-    oldest = f"{weighed} FROM responses WHERE session IN ({','.join(ids)})"
+    chosen = f"FROM responses WHERE session IN ({','.join(ids)})"
     while (size := size_of(store)) > (-1 if most_bytes is None else most_bytes):
-        limit = None
-        if most_bytes is not None:
-            # Rows weigh more in the file than their payloads; a little more is taken than needed, to be done soon.
-            weight = store.rows(f"SELECT coalesce(sum(length(payload) + {_ROW}), 0) FROM responses")[0][0]  # noqa: S608
-            limit = (size - most_bytes) * weight / size + _ROW * 100
+        left = store.rows(f"SELECT count(*) {chosen}")[0][0]
+        # Half of what is too much, were all answers of one size, and then again: so hardly more goes than must.
+        n_oldest = left if most_bytes is None else left * (size - most_bytes) // (2 * size) + _STEP
         with store.transaction() as connection:
-            delete = f"DELETE FROM responses WHERE id IN (SELECT id FROM ({oldest}) WHERE ? IS NULL OR older < ?)"  # noqa: S608
-            n_deleted = connection.execute(delete, (limit, limit)).rowcount
+            delete = f"DELETE FROM responses WHERE id IN (SELECT id {chosen} ORDER BY id LIMIT ?)"  # noqa: S608
+            n_deleted = connection.execute(delete, (n_oldest,)).rowcount
         gone += n_deleted
         if not n_deleted:
             break

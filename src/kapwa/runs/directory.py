@@ -261,11 +261,8 @@ def results(
     for name in judged.tables:
         if name in (*RUN_TABLES, CEILINGS) or not TABLE_NAME.fullmatch(name):
             raise RunError(f"{task} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
-    binary = {name: info.binary for name, info in metrics.items()}
     values = {name: judged.scores.filter(metric=name)["value"] for name in metrics}
     shares = {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in metrics.items()}
-    kinds = {name: {"binary": binary[name], "share": shares[name]} for name in binary}
-    seed = int(manifest["seed"])
     estimates = estimate_table(judged.scores, metrics=shares, groups=manifest["groups"], level=LEVEL)
     # Intervals are cut at the ends of a metric's range: a share is never below 0, whatever a t interval says, and where
     # no true value can lie, cutting loses no coverage. A metric without an end has null there: nothing is cut.
@@ -285,8 +282,10 @@ def results(
         for metric, variant, culture, language, group, stratum in estimates.select(_SIGNED).iter_rows()
     ]
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
+    binary = {name: info.binary for name, info in metrics.items()}
     if judged.scores["variant"].n_unique() > 1:
-        comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=seed)
+        comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=int(manifest["seed"]))
+    kinds = {name: {"binary": binary[name], "share": shares[name]} for name in metrics}
     floor_rows, people = floor_tables(floors, items, judged.scores, kinds, level=LEVEL)
     return {
         "scores": judged.scores,

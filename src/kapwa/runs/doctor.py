@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
@@ -45,26 +46,24 @@ def examine(folder: Path) -> Examined:
     A read-only folder will do. Raises RunError where there is no journal, or one that is in use.
     """
     path = _journal(folder)
-    answers = errors = damaged = 0
+    n: Counter[str] = Counter()
     # Where nothing can be written there can be no lock, and nobody to be kept out.
     with run_lock(folder) if may_write(folder) else nullcontext():
         try:
             with AnswerStore(path, mode="read") as store:
-                problem = store.rows("PRAGMA quick_check(1)")[0][0]
-                if problem != "ok":
-                    raise store.damaged(" ".join(str(problem).split()))
+                store.check()
                 for row in store.walk("SELECT key, failed, payload, sum FROM responses"):
                     response = decode(*row)
-                    damaged += response is None
-                    errors += response is not None and response.failed
-                    answers += response is not None and not response.failed
+                    n["damaged" if response is None else "errors" if response.failed else "answers"] += 1
                 sessions = sum(session.damaged for session in store.sessions())
         except RunError as error:
             return Examined(0, 0, 0, error.message)
-    damage = f"{path} is damaged: {damaged} of its rows have a wrong checksum." if damaged else None
-    if sessions and not damaged:
+    damage = None
+    if n["damaged"]:
+        damage = f"{path} is damaged: {n['damaged']} of its rows have a wrong checksum."
+    elif sessions:
         damage = f"{path} is damaged: {sessions} of the rows that say when and where answers were computed."
-    return Examined(answers, errors, damaged, damage)
+    return Examined(n["answers"], n["errors"], n["damaged"], damage)
 
 
 def salvage(folder: Path) -> Salvaged:

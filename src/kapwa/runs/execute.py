@@ -78,15 +78,6 @@ class Execution(NamedTuple):
                     if request is not None and flaw(response, request) is None:
                         committer.add(response)
 
-    def count_kept(self, requests: Iterable[Request]) -> None:
-        """Count those of ``requests`` that have an answer, before others are asked for.
-
-        Where batches are planned, the plan says what is asked again, and counts.
-        """
-        if not self.model.atomic_batches:
-            known = self.meter.state.total - sum(1 for _ in self.store.missing(request.key for request in requests))
-            self.meter.add(known, kept=known)
-
     def _execute_planned(self, kind: Kind, requests: Sequence[Request]) -> None:
         """Plan over all requests, so that a resumed run has the same batches; skip those answered whole."""
         missing = set(self.store.missing(request.key for request in requests))

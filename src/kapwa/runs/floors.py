@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
@@ -12,8 +13,7 @@ import polars as pl
 
 from kapwa.records import Floor, Item
 from kapwa.runs.schema import CEILING_SCHEMA, FLOOR_SCHEMA
-
-Places = dict[tuple[str, str, str], list[int]]
+from kapwa.suites.items import grouped
 
 
 def floor_tables(
@@ -44,7 +44,9 @@ def floor_tables(
     # Each item's mean over its samples.
     by_sample = scores.group_by("metric", "variant", "item_id").agg(pl.col("value").mean())
     values = by_sample.partition_by("metric", "variant", as_dict=True, include_key=False)
-    for (metric, variant, note), places in _known_by_item(floors, values).items():
+    paired = [(floor.paired_with or floor.metric, floor.variant, floor.note) for floor in floors]
+    known = [n for n, floor in enumerate(floors) if floor.by_item is not None and paired[n][:2] in values]
+    for (metric, variant, note), places in grouped(known, paired.__getitem__).items():
         asked = [item for item in items if item.variant == variant and (note not in cultures or item.culture == note)]
         asked_ids = pl.DataFrame({"item_id": [item.id for item in asked]})
         joined = asked_ids.join(values[metric, variant], on="item_id", how="left", maintain_order="left")
@@ -68,30 +70,16 @@ def floor_tables(
     return _floor_rows(floors, cultures, tests, means), by_item
 
 
-def _known_by_item(floors: Sequence[Floor], values: Mapping[tuple[object, ...], pl.DataFrame]) -> Places:
-    """Return the places of floors that are known item by item, by the metric held against them, variant and note."""
-    places: Places = {}
-    for place, floor in enumerate(floors):
-        metric = floor.paired_with or floor.metric
-        if floor.by_item is not None and (metric, floor.variant) in values:
-            places.setdefault((metric, floor.variant, floor.note), []).append(place)
-    return places
-
-
 def _floor_rows(
     floors: Sequence[Floor], cultures: set[str], tests: Mapping[int, Any], means: Mapping[int, float | None]
 ) -> pl.DataFrame:
     """Return the table of floors: those over several cultures are means over cultures, where these are known."""
-    by_culture: dict[tuple[str, ...], list[float]] = {}
-    for floor in floors:
-        if floor.note in cultures:
-            key = (floor.metric, floor.variant, floor.name, floor.kind)
-            by_culture.setdefault(key, []).append(floor.value)
+    kind = attrgetter("metric", "variant", "name", "kind")
+    by_culture = grouped([floor for floor in floors if floor.note in cultures], kind)
     rows = []
     for place, floor in enumerate(floors):
         row = floor._asdict() | (tests[place]._asdict() if place in tests else {})
         if floor.note not in cultures:
-            key = (floor.metric, floor.variant, floor.name, floor.kind)
-            row["value"] = means.get(place, fmean(by_culture.get(key, [floor.value])))
+            row["value"] = means.get(place, fmean(part.value for part in by_culture.get(kind(floor), [floor])))
         rows.append({name: row.get(name) for name in FLOOR_SCHEMA})
     return pl.DataFrame(rows, schema=FLOOR_SCHEMA)

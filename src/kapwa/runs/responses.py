@@ -115,11 +115,8 @@ def _replay(responses: Any) -> ReplayModel:
     if isinstance(responses, pl.LazyFrame | pl.DataFrame):
         frame = responses.lazy().collect()
     elif hasattr(responses, "to_dict") and hasattr(responses, "columns"):  # pandas, without importing it
-        columns = {}
-        for name in responses.columns:
-            cells = zip(responses[name].tolist(), responses[name].isna(), strict=True)
-            columns[str(name)] = [None if missing else value for value, missing in cells]
-        frame = pl.DataFrame(columns, strict=False)
+        cells = responses.astype(object).where(responses.notna(), None)
+        frame = pl.DataFrame({str(name): cells[name].tolist() for name in cells.columns}, strict=False)
     else:
         raise UsageError(
             f"Responses cannot be a {type(responses).__name__}.",

@@ -73,8 +73,9 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
         meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total)
         opened.enter_context(_resumable(store, folder))
         execution = Execution(model, store, meter, shared)
-        if store.counts().answered:
-            execution.count_kept(index.distinct())
+        # Where batches are planned, the plan says what is asked again, and counts.
+        if not model.atomic_batches and (kept := store.counts().answered):
+            meter.add(kept, kept=kept)
         for kind in KINDS:
             if kind in index.kinds:
                 execution.execute(kind, index.distinct(kind))

@@ -169,26 +169,27 @@ class AnswerStore(AbstractContextManager["AnswerStore"]):
             if self.path is None:
                 self._connection.executescript(_TABLES)
             if mode == "own":
-                problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-                if problem != "ok":
-                    raise self.damaged(" ".join(str(problem).split()))
+                self.check()
             # A file may come from somebody else: triggers and views would run where rows are only read and written.
-            query = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
-            if self._connection.execute(query).fetchone()[0]:
+            if self.rows("SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
                 raise self.damaged("its tables are not those of Kapwa")
-            named = self._connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-            self.identity = str(named[0]) if named else ""
-            if mode == "read":
+            names = self.rows("SELECT value FROM meta WHERE name = 'identity'")
+            self.identity = str(names[0][0]) if names else ""
+            if identity is None or mode == "read" or self.identity == identity:
                 return
-            if identity is not None:
-                if not self.identity:
-                    self._connection.execute("REPLACE INTO meta VALUES ('identity', ?)", (identity,))
-                    self.identity = identity
-                if self.identity != identity:
-                    raise RunError(
-                        f"{self.path} belongs to another run (another task, data, selection or model).",
-                        hint="Choose another folder, or leave the folder's name to Kapwa with --out.",
-                    )
+            if self.identity:
+                raise RunError(
+                    f"{self.path} belongs to another run (another task, data, selection or model).",
+                    hint="Choose another folder, or leave the folder's name to Kapwa with --out.",
+                )
+            self.rows("REPLACE INTO meta VALUES ('identity', ?)", (identity,))
+            self.identity = identity
+
+    def check(self) -> None:
+        """Raise RunError where SQLite finds the file damaged."""
+        problem = self.rows("PRAGMA quick_check(1)")[0][0]
+        if problem != "ok":
+            raise self.damaged(" ".join(str(problem).split()))
 
     def close(self, *_: object) -> None:
         """Fold the write-ahead log into the file and close it."""
