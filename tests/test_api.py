@@ -18,7 +18,7 @@ from kapwa.cli.options import grouped, suite_options
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import ModelOptions, ModelSettings
 from kapwa.suites.base import Setting, Task
-from kapwa.suites.blend.saq_options import SaqOptions
+from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
 from kapwa.suites.kalahi.open import OpenOptions
 

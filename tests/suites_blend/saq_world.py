@@ -9,8 +9,8 @@ from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, Template
 from kapwa.suites.blend.questions import Group, Question, region_of
+from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.blend.saq_match import Grader, Others
-from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.blend.saq_tables import judge_saq
 from kapwa.suites.blend.saq_task import saq_item, saq_task
 

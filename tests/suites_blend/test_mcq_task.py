@@ -11,7 +11,7 @@ from test_mcq_data import PROMPT, built_row, released_row
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.mcq_options import (
+from kapwa.suites.blend.mcq_judging import (
     GENERATE_METRICS,
     LIKELIHOOD_METRICS,
     generate_prompt,

@@ -13,10 +13,10 @@ from kapwa.records import SCORE_COLUMNS
 from kapwa.suites.base import Selection
 from kapwa.suites.blend import open_task, suite
 from kapwa.suites.blend.data import BlendData
-from kapwa.suites.blend.mcq_options import HOWS
+from kapwa.suites.blend.mcq_judging import HOWS
 from kapwa.suites.blend.questions import is_valid_code
+from kapwa.suites.blend.saq_grading import SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_match import Grader, Others, Target, reference_reply
-from kapwa.suites.blend.saq_options import SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_tables import people_said
 from kapwa.suites.blend.saq_task import saq_item, saq_items
 from kapwa.suites.blend.variants import LANGUAGES, PROMPTS, SAQ_VARIANTS, VARIANTS, saq_variants

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kapwa.languages.phrases import any_of, spaced_and_not
-from kapwa.suites.blend.letter_mentions import Mention, ends, folded, mentions, pattern, plain, whole
+from kapwa.suites.blend.letter_mentions import Mention, ends, mentions, pattern, plain
 from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.blend.replies import before_other_options, own_turn
+from kapwa.suites.blend.replies import before_other_options, folded, own_turn, whole
 from kapwa.suites.blend.reply_lists import n_words
 
 How = Literal[

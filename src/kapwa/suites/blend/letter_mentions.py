@@ -1,4 +1,4 @@
-"""Where a letter stands by itself in a reply, in whatever dress and script; and texts folded to be compared."""
+"""Where a letter stands by itself in a reply, in whatever dress and script."""
 
 from __future__ import annotations
 
@@ -124,15 +124,3 @@ def _token(letters: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?<![{_LATIN}'’])(?P<open>[{_OPEN}]{{0,6}})(?P<letter>{latin}|{native})(?P<close>[{_OPEN}]{{0,6}})"
     )
-
-
-def folded(text: str) -> str:
-    """``text`` as option texts are compared: NFKC, case-folded, single spaces, no signs around it."""
-    kept = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    return " ".join(kept.split()).strip(" .,:;!?\"'`*_()[]{}。！？“”‘«»|$\\")
-
-
-@lru_cache(maxsize=4096)
-def whole(option: str) -> re.Pattern[str]:
-    """A pattern for a folded option as whole words: no letter beside it, nor a digit of the same number or time."""
-    return re.compile(rf"(?<!\w)(?<!\d[.,:/]){re.escape(option)}(?!\w)(?![.,:/]\d)" if option else r"(?!)")

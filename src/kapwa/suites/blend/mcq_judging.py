@@ -1,11 +1,14 @@
-"""Judge multiple choice: replies read for a letter, log-probabilities of options, whose answers wrong choices are."""
+"""Ask and judge multiple choice: prompts, replies read for a letter, log-probabilities, whose answers were chosen.
+
+There are two ways of asking, each with its prompts (BLEnD appendix C.3.3) and metrics.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,10 +16,9 @@ import polars as pl
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.likelihood import NORMS, Vector, normalised
 from kapwa.records import Answer, Item, Outcome, Response
-from kapwa.suites.base import Judged
+from kapwa.suites.base import Judged, MetricInfo, metrics_of
 from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
-from kapwa.suites.blend.mcq_options import GENERATE_METRICS, lettered
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.items import (
     case_frame,
@@ -28,6 +30,40 @@ from kapwa.suites.items import (
     unknown_item,
     worst_first,
 )
+
+How = Literal["generate", "likelihood"]
+HOWS: tuple[How, ...] = ("generate", "likelihood")
+MAX_NEW_TOKENS = 128
+# The version of the rules by which replies are read; it stands in signatures.
+READER = 4
+HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
+
+GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")
+METRICS: Mapping[How, Mapping[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
+
+
+def lettered(options: Sequence[str]) -> str:
+    """The options as a prompt shows them, one a line: "A. …"."""
+    return "".join(f"{chr(ord('A') + i)}. {option}\n" for i, option in enumerate(options))
+
+
+def generate_prompt(question: str, options: Sequence[str]) -> str:
+    """The prompt that asks for a letter in JSON, as the paper's does in other words (appendix C.3.3)."""
+    return (
+        f"{question}\n\nExactly one of the options below is right. Reply with its letter, as JSON and without any "
+        f'explanation: {{"answer_choice": ""}}\n\n{lettered(options)}\nAnswer:'
+    )
+
+
+def letter_prompt(question: str, options: Sequence[str]) -> str:
+    """The prompt after which each letter's likelihood is measured."""
+    return f"{question}\n\n{lettered(options)}\nReply with the letter of the right option.\n\nAnswer:"
+
+
+def text_prompt(question: str) -> str:
+    """The prompt after which each option's likelihood is measured; it does not show the options."""
+    return f"{question}\n\nReply with a short answer and nothing else.\n\nAnswer:"
+
 
 ANSWER_SCHEMA: dict[str, Any] = {
     **{"item_id": pl.String, "variant": pl.String, "culture": pl.String, "sample": pl.Int64, "text": pl.String},

@@ -21,8 +21,7 @@ from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import Floor, Item, Message, Request
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
-from kapwa.suites.blend.mcq_judging import judge_generate, judge_likelihood
-from kapwa.suites.blend.mcq_options import (
+from kapwa.suites.blend.mcq_judging import (
     HEADLINES,
     HOWS,
     MAX_NEW_TOKENS,
@@ -30,6 +29,8 @@ from kapwa.suites.blend.mcq_options import (
     READER,
     How,
     generate_prompt,
+    judge_generate,
+    judge_likelihood,
     letter_prompt,
     text_prompt,
 )

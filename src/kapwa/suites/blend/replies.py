@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
@@ -24,7 +26,6 @@ import regex  # type: ignore[import-untyped, unused-ignore]
 
 from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
-from kapwa.suites.blend.letter_mentions import folded, whole
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
 from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
 
@@ -289,3 +290,15 @@ def before_other_options(text: str, options: Sequence[str]) -> str:
         if not ours and text[: match.start()].strip():
             return text[: match.start()]
     return text
+
+
+def folded(text: str) -> str:
+    """``text`` as option texts are compared: NFKC, case-folded, single spaces, no signs around it."""
+    kept = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return " ".join(kept.split()).strip(" .,:;!?\"'`*_()[]{}。！？“”‘«»|$\\")
+
+
+@lru_cache(maxsize=4096)
+def whole(option: str) -> re.Pattern[str]:
+    """A pattern for a folded option as whole words: no letter beside it, nor a digit of the same number or time."""
+    return re.compile(rf"(?<!\w)(?<!\d[.,:/]){re.escape(option)}(?!\w)(?![.,:/]\d)" if option else r"(?!)")

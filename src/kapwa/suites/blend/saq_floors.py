@@ -39,9 +39,8 @@ from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
 from kapwa.suites.blend.replies import Reply, read_reply
-from kapwa.suites.blend.saq_grading import find_answer
+from kapwa.suites.blend.saq_grading import SEM_B, SEM_B_LOO, SEM_W, find_answer
 from kapwa.suites.blend.saq_match import Grader, Others, Target, answers_in_language, single_author_probability
-from kapwa.suites.blend.saq_options import SEM_B, SEM_B_LOO, SEM_W
 from kapwa.suites.blend.variants import AskedIn
 from kapwa.suites.items import grouped
 

@@ -1,20 +1,62 @@
-"""Grade short replies: read each, find the answer it gives, and say what came of it."""
+"""Options and metrics of ``blend/saq``, and its grading: read each reply, find the answer it gives, say what it is."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from kapwa.errors import check_whole
 from kapwa.languages.identify import identify
 from kapwa.languages.phrases import is_non_answer
 from kapwa.records import Answer, Item, Outcome, Response
-from kapwa.suites.blend.questions import top_votes
+from kapwa.suites.base import MetricInfo, metrics_of
+from kapwa.suites.blend.questions import MAX_ANSWERS, top_votes
 from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.reply_lists import n_words
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
-from kapwa.suites.blend.saq_options import SaqOptions
 from kapwa.suites.items import grouped, pair_answers
+from kapwa.suites.similarity import SimilarityOptions
 
+MAX_NEW_TOKENS = 128
+SEM_B, SEM_W, SEM_B_LOO = "sem_b", "sem_w", "sem_b_loo"
+SAQ_HEADLINE = (SEM_B, SEM_W)
+
+
+@dataclass(frozen=True, slots=True)
+class SaqOptions(SimilarityOptions):
+    """Options of ``blend/saq``, and any similarity of the reply to the nearest of people's answers (``metrics``).
+
+    ``max_new_tokens`` bounds the reply: 99.9 % of people's answers have at most 140 bytes in any of the 13 languages.
+    ``max_answers``: a reply that lists more is judged by its first. Raises UsageError for impossible values.
+    """
+
+    max_new_tokens: int = MAX_NEW_TOKENS
+    max_answers: int = MAX_ANSWERS
+
+    def __post_init__(self) -> None:
+        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
+        check_whole("max_new_tokens", self.max_new_tokens)
+        check_whole("max_answers", self.max_answers)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
+        options = SimilarityOptions.as_dict(self)
+        return options if self.metrics else {name: options[name] for name in ("max_new_tokens", "max_answers")}
+
+
+def saq_metrics(*, judged: bool = False, counted: bool = True) -> Mapping[str, MetricInfo]:
+    """Return how every metric of ``blend/saq`` reads, in the order reports show them.
+
+    ``judged``: whether a model judges too. ``counted``: whether people's votes were counted; else none that needs them.
+    """
+    left_out = () if judged else ("sem_b_judge",)
+    if not counted:
+        left_out = (*left_out, SEM_B_LOO, *(name for name in _METRICS if name.startswith(SEM_W)))
+    return {name: info for name, info in _METRICS.items() if name not in left_out}
+
+
+_METRICS = metrics_of("blend/saq")
 _NO_REPLY = Reply("", (), too_many=False, status="empty")
 
 

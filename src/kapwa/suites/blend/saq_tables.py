@@ -22,10 +22,10 @@ from kapwa.suites.base import Judged
 from kapwa.suites.blend.confusion import confusion_table
 from kapwa.suites.blend.judge import Judge, judge_agreement
 from kapwa.suites.blend.questions import Group, people_said, top_votes
-from kapwa.suites.blend.saq_grading import Graded, grade, local_asked, to_be_judged
+from kapwa.suites.blend.saq_floors import floors_left_out
+from kapwa.suites.blend.saq_grading import SEM_B, Graded, SaqOptions, grade, local_asked, saq_metrics, to_be_judged
 from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
-from kapwa.suites.blend.saq_options import SEM_B, SaqOptions, saq_metrics
 from kapwa.suites.items import ITEM_COLUMNS, SCORE_SCHEMA, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import Compared, similarity_rows
 
@@ -48,14 +48,15 @@ def judge_saq(
     others: Others,
     grader: Grader,
     judge: Judge | None = None,
+    tools: pl.DataFrame | None = None,
 ) -> Judged:
-    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_options.saq_metrics`.
+    """Judge replies: one score row per item, sample and metric of :func:`kapwa.suites.blend.saq_grading.saq_metrics`.
 
     ``others``: what other countries answered, for the guard against unseparated lists and for the confusion table.
     A reply that is empty, declined or unreadable scores 0 with that outcome; failed and missing replies have null
     values. Tables: ``answers`` (one row a reply, with the group, answer and rule that matched), ``cases`` (the worst
     reply of each item), ``confusion``, ``keys`` (:mod:`kapwa.suites.blend.saq_keys`), ``judge_agreement`` (with
-    ``judge``, which adds its verdicts to ``answers`` and the metric ``sem_b_judge``).
+    ``judge``, which adds its verdicts to ``answers`` and the metric ``sem_b_judge``), and ``tools`` as they are.
     Raises UsageError for answers to unknown items and for two answers to one request.
     """
     graded = grade(items, answers, options, others, grader)
@@ -74,7 +75,9 @@ def judge_saq(
     if verdicts is not None:
         tables["answers"] = tables["answers"].with_columns(pl.Series("judged_right", verdicts, dtype=pl.Boolean))
         tables["judge_agreement"] = judge_agreement(graded, verdicts)
-    return Judged(scores, tables)
+    if tools is not None:
+        tables["tools"] = tools
+    return Judged(scores, tables, floors_left_out(items, others, options.max_answers))
 
 
 def _references(item: Item) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,15 +15,15 @@ from kapwa.files import digest
 from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import has_rules
 from kapwa.metrics.matching import VERSION
-from kapwa.records import Answer, Item
-from kapwa.suites.base import Judged, Selection, Task
+from kapwa.records import Item
+from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
 from kapwa.suites.blend.prompts import PromptBook, split_variant
 from kapwa.suites.blend.questions import Question, is_valid_code, is_valid_paper, people_said
-from kapwa.suites.blend.saq_floors import floors_left_out, saq_floors
+from kapwa.suites.blend.saq_floors import saq_floors
+from kapwa.suites.blend.saq_grading import SAQ_HEADLINE, SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
-from kapwa.suites.blend.saq_options import SAQ_HEADLINE, SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_tables import judge_saq
 from kapwa.suites.blend.variants import DEFAULT_VARIANTS, SAQ_VARIANTS, AskedIn
 from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select, wanted_values
@@ -70,25 +70,10 @@ def saq_task(
             **({"judge": judge.name} if judge else {}),
         },
         requests=partial(greedy_requests, max_new_tokens=options.max_new_tokens),
-        score=partial(_judged, options=options, others=others, grader=grader, judge=judge, tools=tools),
+        score=partial(judge_saq, options=options, others=others, grader=grader, judge=judge, tools=tools),
         floors=partial(saq_floors, others=others, grader=grader, limit=options.max_answers),
         item_table=saq_item_table,
     )
-
-
-def _judged(
-    items: Sequence[Item],
-    answers: Collection[Answer],
-    *,
-    options: SaqOptions,
-    others: Others,
-    tools: pl.DataFrame,
-    **how: Any,
-) -> Judged:
-    """Judge replies, with the tools at work as a table and what readers should know of the floors."""
-    judged = judge_saq(items, answers, options, others=others, **how)
-    notes = floors_left_out(items, others, options.max_answers)
-    return Judged(judged.scores, {**judged.tables, "tools": tools}, notes)
 
 
 def saq_item_table(items: Sequence[Item]) -> pl.DataFrame:
