@@ -7,16 +7,17 @@ A signature is one line that says how a number came about, to be printed and cit
 from __future__ import annotations
 
 import glob
-import hashlib
 import json
 import os
 import platform
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
+from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,9 @@ def describe(
     else:
         answering = {name: getattr(model, name) for name in ("id", "revision", "fingerprint", "description")}
         repeatable = _BYTES if model.atomic_batches else repeatable
-    counts: Counter[str] = Counter()
-    asked: defaultdict[str, Any] = defaultdict(partial(hashlib.blake2b, digest_size=8))
+    ids: defaultdict[str, list[bytes]] = defaultdict(list)
     for item in items:
-        counts[item.variant] += 1
-        asked[item.variant].update(f"{item.id}\0".encode("utf-8", "surrogatepass"))
+        ids[item.variant].append(f"{item.id}\0".encode("utf-8", "surrogatepass"))
     data = task.data
     # Data of the hub have the first digits of their commit in their name, and the commit in their path.
     short = data.name.rpartition("@")[2]
@@ -80,9 +79,9 @@ def describe(
             "suite": task.suite,
             "options": dict(task.options),
             "selection": {
-                "variants": list(counts),
-                "items": dict(counts),
-                "digests": {variant: state.hexdigest() for variant, state in asked.items()},
+                "variants": list(ids),
+                "items": {name: len(part) for name, part in ids.items()},
+                "digests": {name: blake2b(b"".join(part), digest_size=8).hexdigest() for name, part in ids.items()},
                 "limit": task.selection.limit,
                 "draw_seed": task.selection.draw_seed,
                 "where": dict(task.selection.where),
@@ -277,18 +276,16 @@ def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
     """
     now = described["model"]
     for other in sorted(folder.parent.glob(f"{glob.escape(folder.name.rpartition('-')[0])}-*")):
-        try:
+        with suppress(KeyError, TypeError):  # a run that cannot be read is none to go on with
             manifest = read_manifest(other) or {}
             then = manifest["model"]
             same = all(manifest[name] == described[name] for name in ("task", "options", "selection"))
             same = same and manifest["data"]["digest"] == described["data"]["digest"] and then["id"] == now["id"]
-            if same and other != folder and then["revision"] and then["revision"] != now["revision"]:
+            if same and then["revision"] and then["revision"] != now["revision"]:
                 return (
                     f"{other} holds answers of {now['id']} at {then['revision']}; now it is {now['revision']}, "
                     f"so another run begins. To go on with the other one, name its revision with --revision."
                 )
-        except (KeyError, TypeError):
-            continue  # a run that cannot be read is none to go on with
     return None
 
 
