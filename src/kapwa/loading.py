@@ -45,8 +45,6 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     (:attr:`kapwa.suites.base.Suite.options`); None leaves one at its default.
     Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
     """
-    from kapwa.suites.folders.opening import open_task
-
     suite = suite_of(name)
     if limit is not None:
         check_whole("limit", limit)
@@ -65,12 +63,17 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     # Every other task is drawn by a step; these draw samples as an option of their own.
     drawn = {option: options.pop(option, None) for option in ("samples", "temperature") if option not in declared}
     settings = given_options(name, options, declared)
-    task = open_task(suite, name, data, Selection(variants, limit, values, seed), settings)
+    opened: Callable[..., Task] = suite.open_task
+    if data is not None:  # which may need a mapping
+        from kapwa.suites.folders.opening import open_task
+
+        opened = partial(open_task, suite)
+    task = opened(name, data, Selection(variants, limit, values, seed), settings)
     steps: list[Step] = []
     if system is not None or shots:
         # Examples come from all of the data, so that they are the same whatever part of it is asked.
         of_culture = {column: names for column, names in values.items() if column == "culture"}
-        everything = partial(open_task, suite, name, data, Selection(variants, where=of_culture), settings)
+        everything = partial(opened, name, data, Selection(variants, where=of_culture), settings)
         steps.append(_frame(suite, task, everything, system, shots, draw_seed))
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)

@@ -161,20 +161,10 @@ class Floor(NamedTuple):
     paired_with: str = ""
 
 
+# What every table says of an item.
+ITEM_COLUMNS: tuple[str, ...] = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 # One row per item and metric. ``value`` is null when there is nothing to measure (see ``outcome``).
-SCORE_COLUMNS: tuple[str, ...] = (
-    "item_id",
-    "variant",
-    "culture",
-    "language",
-    "category",
-    "topic",
-    "cluster",
-    "sample",
-    "metric",
-    "value",
-    "outcome",
-)
+SCORE_COLUMNS: tuple[str, ...] = (*ITEM_COLUMNS, "sample", "metric", "value", "outcome")
 
 
 _every_param = attrgetter(*Params.__dataclass_fields__)

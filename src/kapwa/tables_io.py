@@ -326,12 +326,21 @@ def printable(text: str) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Render a table as spreadsheet-safe CSV: an apostrophe before texts that would run as formulas, None empty."""
+    """Render a table as spreadsheet-safe CSV: an apostrophe before texts that would run as formulas, None empty.
+
+    Lists and objects become JSON.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     for row in chain([header], rows):
-        writer.writerow([f"'{c}" if isinstance(c, str) and _FORMULA.match(c) else c for c in row])
+        writer.writerow([_safe_cell(cell) for cell in row])
     return out.getvalue()
+
+
+def _safe_cell(cell: Any) -> Any:
+    if isinstance(cell, list | dict):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

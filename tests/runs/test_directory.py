@@ -21,11 +21,11 @@ from kapwa.runs.answers import RunAnswers
 from kapwa.runs.cache import open_cache
 from kapwa.runs.directory import Run, results
 from kapwa.runs.manifest import describe
-from kapwa.runs.outputs import table_csv
 from kapwa.runs.runner import check_places, run_task
 from kapwa.runs.schema import CEILING_SCHEMA, TABLES
 from kapwa.suites.base import Judged, MetricInfo
 from kapwa.suites.items import score_frame, score_row
+from kapwa.tables_io import csv_text
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_nested_cells_become_json_in_csv() -> None:
     frame = pl.DataFrame(
         {"a": [["x", "y"], None], "b": [{"c": 1}, {"c": None}], "d": ["=1+1", "-2"], "e": [-1.5, math.inf]}
     )
-    assert table_csv(frame).splitlines() == [
+    assert csv_text(frame.columns, frame.iter_rows()).splitlines() == [
         "a,b,d,e",
         '"[""x"", ""y""]","{""c"": 1}",\'=1+1,-1.5',
         ',"{""c"": null}",\'-2,inf',

@@ -26,7 +26,8 @@ from kapwa.exchange.base import (
 from kapwa.files import replacing
 from kapwa.languages.codes import is_language_tag
 from kapwa.runs.directory import Run, slug
-from kapwa.runs.outputs import BOM, table_csv
+from kapwa.runs.outputs import BOM
+from kapwa.tables_io import csv_text
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ def _table_files(run: Run, *, form: str) -> Files:
 def _write_table(run: Run, name: str, form: str, path: Path) -> None:
     table = run.table(name)
     if form == "csv":
-        write_text(BOM + table_csv(table), path)
+        write_text(BOM + csv_text(table.columns, table.iter_rows()), path)
     else:
         table.rechunk().write_parquet(path)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from kapwa.errors import RunError, UsageError
-from kapwa.records import Answer, Item
+from kapwa.records import ITEM_COLUMNS, Answer, Item
 from kapwa.runs.directory import Run, read_table
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.schema import OF_ITEMS
@@ -61,14 +61,13 @@ def items_of(
     ``variant``: of these variants alone, comma-separated (None, "all": of every one); ``where``: with these values
     alone. Raises UsageError where a name selects nothing, RunError for a run whose items do not say what they ask.
     """
-    from kapwa.suites.items import select
+    from kapwa.suites.items import item_of, select
 
-    named = ("variant", "culture", "language", "category", "topic", "cluster")
     items: dict[tuple[str, str], Item] = {}
     for run in runs:
-        table = read_table(run.path / "items.parquet", ("item_id", *named, "prompt"), OF_ITEMS, _JUDGE)
+        table = read_table(run.path / "items.parquet", (*ITEM_COLUMNS, "prompt"), OF_ITEMS, _JUDGE)
         for row in table.iter_rows(named=True):
-            item = Item(row["item_id"], run.manifest["suite"], fields=row, **{name: row[name] for name in named})
+            item = item_of(row, run.manifest["suite"], row)
             items.setdefault((item.id, item.variant), item)
     present = tuple(dict.fromkeys(item.variant for item in items.values()))
     chosen = [name.strip() for name in (variant or "all").split(",")]

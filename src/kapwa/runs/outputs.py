@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,19 +24,6 @@ class HasTables(Protocol):
         """The tables."""
 
 
-def table_csv(table: pl.DataFrame) -> str:
-    """Render a table as spreadsheet-safe CSV; lists and structs become JSON."""
-    nested = [kind.is_nested() for kind in table.dtypes]
-    rows = (
-        [
-            json.dumps(cell, ensure_ascii=False, default=str) if is_nested and cell is not None else cell
-            for cell, is_nested in zip(row, nested, strict=True)
-        ]
-        for row in table.iter_rows()
-    )
-    return csv_text(table.columns, rows)
-
-
 def export_csv(source: HasTables, folder: str | Path) -> Path:
     """Write each table of a run or an analysis as ``<name>.csv``; return the folder, which is made if need be.
 
@@ -45,7 +31,7 @@ def export_csv(source: HasTables, folder: str | Path) -> Path:
     """
     target = Path(folder)
     for name, table in source.tables.items():
-        files.write_text(target / f"{name}.csv", BOM + table_csv(table))
+        files.write_text(target / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
     return target
 
 

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import polars as pl
 
 from kapwa.errors import UsageError, nearest
-from kapwa.records import SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
+from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
 from kapwa.suites.base import Selection
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
-ITEM_COLUMNS = ("item_id", "variant", "culture", "language", "category", "topic", "cluster")
 _NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
 SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
 
@@ -163,8 +162,13 @@ def by_culture(items: Sequence[Item]) -> dict[str, list[Item]]:
 
 
 def item_columns(item: Item) -> dict[str, str]:
-    """Return what every table says of an item, by :data:`ITEM_COLUMNS`."""
+    """Return what every table says of an item, by :data:`kapwa.records.ITEM_COLUMNS`."""
     return {"item_id": item.id} | {name: getattr(item, name) for name in ITEM_COLUMNS[1:]}
+
+
+def item_of(row: Mapping[str, Any], suite: str, fields: Mapping[str, Any]) -> Item:
+    """Return the item that a table says this of."""
+    return Item(row["item_id"], suite, fields=fields, **{name: row[name] for name in ITEM_COLUMNS[1:]})
 
 
 def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> dict[str, Any]:

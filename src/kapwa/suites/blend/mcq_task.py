@@ -18,7 +18,7 @@ from typing import Any, cast
 import polars as pl
 
 from kapwa.errors import UsageError, check_whole, nearest
-from kapwa.records import Floor, Item, Message, Request
+from kapwa.records import ITEM_COLUMNS, Floor, Item, Message, Request
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
 from kapwa.suites.blend.mcq_judging import (
@@ -34,7 +34,7 @@ from kapwa.suites.blend.mcq_judging import (
     letter_prompt,
     text_prompt,
 )
-from kapwa.suites.items import ITEM_COLUMNS, by_culture, greedy_requests, item_columns, select
+from kapwa.suites.items import by_culture, greedy_requests, item_columns, select
 
 
 def item_of(question: ChoiceQuestion, how: How) -> Item:

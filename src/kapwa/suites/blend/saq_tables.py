@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from kapwa.records import SCORE_COLUMNS, Answer, Item, Outcome
+from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Outcome
 from kapwa.suites.base import Judged
 from kapwa.suites.blend.confusion import confusion_table
 from kapwa.suites.blend.judge import Judge, judge_agreement
@@ -26,7 +26,7 @@ from kapwa.suites.blend.saq_floors import floors_left_out
 from kapwa.suites.blend.saq_grading import SEM_B, Graded, SaqOptions, grade, local_asked, saq_metrics, to_be_judged
 from kapwa.suites.blend.saq_keys import key_table
 from kapwa.suites.blend.saq_match import Grader, Others
-from kapwa.suites.items import ITEM_COLUMNS, SCORE_SCHEMA, item_columns, score_frame, worst_first
+from kapwa.suites.items import SCORE_SCHEMA, item_columns, score_frame, worst_first
 from kapwa.suites.similarity import Compared, similarity_rows
 
 ANSWER_SCHEMA: dict[str, Any] = {

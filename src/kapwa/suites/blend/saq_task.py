@@ -15,7 +15,7 @@ from kapwa.files import digest
 from kapwa.languages.codes import canonical
 from kapwa.languages.fallback import has_rules
 from kapwa.metrics.matching import VERSION
-from kapwa.records import Item
+from kapwa.records import ITEM_COLUMNS, Item
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
@@ -26,7 +26,7 @@ from kapwa.suites.blend.saq_grading import SAQ_HEADLINE, SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
 from kapwa.suites.blend.saq_tables import judge_saq
 from kapwa.suites.blend.variants import DEFAULT_VARIANTS, SAQ_VARIANTS, AskedIn
-from kapwa.suites.items import ITEM_COLUMNS, greedy_requests, item_columns, select, wanted_values
+from kapwa.suites.items import greedy_requests, item_columns, select, wanted_values
 from kapwa.suites.similarity import similarity_infos
 
 

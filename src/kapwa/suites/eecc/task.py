@@ -18,12 +18,12 @@ from kapwa.errors import UsageError, check_whole, raise_first
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import is_blank
-from kapwa.records import SCORE_COLUMNS, Answer, Item, Response
+from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Response
 from kapwa.suites.base import Judged, Selection, Task, metrics_of
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.eecc.variants import VARIANTS
-from kapwa.suites.items import ITEM_COLUMNS, answered_twice, greedy_requests, item_columns, unknown_item
+from kapwa.suites.items import answered_twice, greedy_requests, item_columns, item_of, unknown_item
 from kapwa.suites.varying import Samples, check_draws
 
 SAMPLES, TEMPERATURE = 5, 0.3
@@ -198,10 +198,6 @@ def reopen_task(manifest: Mapping[str, Any], items: pl.DataFrame) -> Task:
     """Return the task of a run; see :attr:`kapwa.suites.base.Suite.reopen`."""
     options = manifest["options"]
     settings = EeccOptions(**{name: options[name] for name in EeccOptions().as_dict() if name in options})
-    named = ("culture", "language", "category", "topic", "variant", "cluster")
-    selected = [
-        Item(id=row["item_id"], suite="eecc", fields={"prompt": row["prompt"]}, **{name: row[name] for name in named})
-        for row in items.iter_rows(named=True)
-    ]
+    selected = [item_of(row, "eecc", {"prompt": row["prompt"]}) for row in items.iter_rows(named=True)]
     source = DataSource(manifest["data"]["name"], None, manifest["data"]["digest"])
     return _task(manifest["task"], source, Selection(), selected, settings, options["attribute"])

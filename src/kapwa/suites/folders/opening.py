@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from kapwa import registry
 from kapwa.errors import DataError, UsageError, raise_first
@@ -109,9 +109,8 @@ def open_task(
 
 
 def _with_source(task: Task, **changes: Any) -> Task:
-    """The same task whose source has another name or path; every task of a form is a dataclass."""
-    source = dataclasses.replace(task.data, **changes)
-    return cast("Task", dataclasses.replace(cast("Any", task), data=source))
+    """The same task whose source has another name or path."""
+    return dataclasses.replace(task, data=dataclasses.replace(task.data, **changes))
 
 
 def tasks_in(folder: Path, mapping: Path | None = None) -> dict[str, tuple[str, ...]]:

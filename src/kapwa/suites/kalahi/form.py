@@ -22,7 +22,7 @@ from kapwa.datasets.rows import (
     YesNo,
 )
 from kapwa.datasets.text_checks import only_difference
-from kapwa.records import Item
+from kapwa.records import ITEM_COLUMNS, Item
 
 if TYPE_CHECKING:
     import polars as pl
@@ -191,7 +191,7 @@ def situation_table(items: Sequence[Item]) -> pl.DataFrame:
     """Return one row per situation and variant: parts, responses and English glosses."""
     import polars as pl
 
-    from kapwa.suites.items import ITEM_COLUMNS, item_columns
+    from kapwa.suites.items import item_columns
 
     texts = ("prompt", *PARTS, "best")
     schema: dict[str, Any] = dict.fromkeys((*ITEM_COLUMNS, *texts), pl.String)
