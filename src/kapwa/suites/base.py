@@ -147,11 +147,13 @@ class Task:
     ``options``: what was set for this task, as plain values; enters the manifest and the run's identity. ``takes``:
     the steps it takes, of :data:`STEPS`.
 
-    ``requests`` yields what to ask, item by item: a pure function of the items and the task's options. ``score`` judges
-    the answers; failed answers give rows with a null value and outcome "failed". They may be read from disk on each
-    walk through them, and be millions: walk once, keep what is needed. ``floors``: what chance and culture-blind tricks
-    score, and what people score (the ceiling). ``item_table``: the items for readers of a report (prompt, answers,
-    gloss), one row an item.
+    Four functions take items. ``requests(items)`` yields what to ask, each a :class:`kapwa.records.Request`, item by
+    item: a pure function of the items and the task's options. ``score(items, answers)`` judges answers (each a
+    :class:`kapwa.records.Answer`) and returns :class:`Judged`; failed answers give rows with a null value and outcome
+    "failed". Answers may be read from disk on each walk through them, and be millions: walk once, keep what is needed.
+    ``floors(items)`` lists what chance and culture-blind tricks score, and what people score (the ceiling), each a
+    :class:`kapwa.records.Floor`. ``item_table(items)``: a Polars table of the items for readers of a report (prompt,
+    answers, gloss), one row an item.
     """
 
     name: str
