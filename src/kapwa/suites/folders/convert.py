@@ -13,11 +13,10 @@ from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
-from kapwa.suites.blend.mcq_data import NO_TOPIC
+from kapwa.suites.blend.mcq_data import LETTERS, NO_TOPIC
 from kapwa.suites.blend.questions import Locale, clashing, culture_of
-from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LETTERS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
 from kapwa.suites.folders.reading import Field, Reading
-from kapwa.suites.kalahi.form import RESPONSES
 
 
 class LaidRow(NamedTuple):
@@ -157,10 +156,6 @@ def _clashing_locales(mapping: ColumnMapping, rows: Iterable[tuple[Origin, Mappi
     return clashing(filter(None, (locale_of(*pair) for pair in pairs)))
 
 
-_LETTERS = "ABCD"
-_GLOSSED = (*RESPONSES, *(f"{name}_en" for name in RESPONSES))
-
-
 def lay_short_answers(row: MappedRow, to: Converted) -> None:
     """A question, and each different answer that counts as right; how many people gave it, nobody says."""
     texts = {name: row.text(name) for name in ("local", "english") if row.has(name)}
@@ -212,21 +207,21 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     cells = {
         **{"id": name, "country": country, "question_id": row.text("question_id", row_id)},
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
-        **dict(zip(LETTERS, options, strict=True)),
+        **dict(zip(OPTIONS, options, strict=True)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
     }
-    for place in _LETTERS:
+    for place in LETTERS:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")
     to.add("mcq", cells, row)
 
 
 def _options(row: MappedRow) -> list[str]:
     if not row.has("options"):
-        return [row.needed(name) for name in LETTERS]
+        return [row.needed(name) for name in OPTIONS]
     options = row.items("options")
-    if len(options) != len(LETTERS) and not row.problems:
+    if len(options) != len(OPTIONS) and not row.problems:
         hint = "The mapping's separators say what parts them (options: …)."
-        row.problem("options", f"has {len(options)} options, not {len(LETTERS)}.", hint)
+        row.problem("options", f"has {len(options)} options, not {len(OPTIONS)}.", hint)
     return options
 
 
@@ -238,23 +233,23 @@ def _letter(row: MappedRow, options: list[str]) -> str:
     if how == "text":
         known = list(options)
     elif how == "letter":
-        known = list(_LETTERS)
+        known = list(LETTERS)
     else:
-        known = [str(i + int(how[-1])) for i in range(len(_LETTERS))]
+        known = [str(i + int(how[-1])) for i in range(len(LETTERS))]
     sought = written.strip("().").upper() if how == "letter" else written
     matching = [i for i, answer in enumerate(known) if answer == sought]
     if len(matching) != 1:
         hint = f"{nearest(written, known)} The mapping says that it is a {how} (answer_is)."
         row.problem("answer", f"{written!r} names no option.", hint)
         return ""
-    return _LETTERS[matching[0]]
+    return LETTERS[matching[0]]
 
 
 def lay_situation(row: MappedRow, to: Converted) -> None:
     """A situation with its responses; a row without cluster is a cluster of its own."""
-    single = [name for name in FIELDS["kalahi"] if name not in (*_GLOSSED, "locale", "culture", "language")]
+    single = [name for name in FIELDS["kalahi"] if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
     cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
-    cells |= {name: row.items(name) for name in _GLOSSED if row.has(name)}
+    cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     cells.setdefault("cluster", cells["id"])

@@ -12,14 +12,14 @@ from kapwa.datasets.rows import columns_of
 from kapwa.datasets.tables import read_model
 from kapwa.errors import nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
-from kapwa.suites.blend.mcq_data import MCQ_COLUMNS
+from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
 
 Form = Literal["kalahi", "blend/saq", "blend/mcq"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
-LETTERS = tuple(f"option_{letter}" for letter in "ABCD")
+OPTIONS = tuple(f"option_{letter}" for letter in LETTERS)
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {

@@ -45,7 +45,7 @@ from kapwa.suites.blend.mcq_build.verdicts import (
     read_review,
     verdicts_csv,
 )
-from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS, MCQ_NAME
+from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS, MCQ_NAME, ChoiceQuestion
 from kapwa.suites.blend.questions import Question, kind_of
 from kapwa.tables_io import csv_bytes
 
@@ -69,22 +69,6 @@ class Built(NamedTuple):
     countries: int
     skipped: tuple[Skipped, ...]
     judged: int
-
-
-class Mcq(NamedTuple):
-    """One multiple-choice question: its cells in the order of ``MCQ_COLUMNS``, options and cultures in one each."""
-
-    question: Question
-    variant: int
-    options: tuple[str, ...]
-    cultures: tuple[str, ...]
-    answer: str
-
-    def row(self) -> tuple[Any, ...]:
-        """The cells of its row in ``mcq.csv``."""
-        asked = self.question
-        cells = (f"{asked.item_id}/{self.variant}", asked.country, asked.id, asked.topic, asked.english)
-        return (*cells, *self.options, self.answer, *self.cultures, self.variant)
 
 
 def build_mcq(
@@ -134,12 +118,18 @@ def build_mcq(
     known = [verdict for verdict in verdicts if verdict.question_id in fit]
     settings = {"rule": rule, "seed": seed, "max_variants": max_variants}
     with filling(folder, anew=True) as fresh:
-        (fresh / MCQ_NAME).write_bytes(csv_bytes(MCQ_COLUMNS, (mcq.row() for mcq in mcqs)))
+        (fresh / MCQ_NAME).write_bytes(csv_bytes(MCQ_COLUMNS, map(_row, mcqs)))
         (fresh / SKIPPED_NAME).write_bytes(csv_bytes(Skipped._fields, skipped))
         (fresh / VERDICTS_NAME).write_bytes(verdicts_csv([*known, *_spelling_verdicts(mcqs, texts, known)]))
         (fresh / CARD_NAME).write_bytes(_card(mcqs, skipped, known, settings, source))
-    countries, names = {mcq.question.country for mcq in mcqs}, {mcq.question.id for mcq in mcqs}
+    countries, names = {mcq.country for mcq in mcqs}, {mcq.question_id for mcq in mcqs}
     return Built(folder, len(mcqs), len(names), len(countries), tuple(skipped), len(known))
+
+
+def _row(mcq: ChoiceQuestion) -> tuple[str, ...]:
+    """The cells of a question's row in ``mcq.csv``."""
+    about = (mcq.id, mcq.country, mcq.question_id, mcq.topic, mcq.question)
+    return (*about, *mcq.options, mcq.answer, *mcq.cultures, mcq.id.rpartition("/")[2])
 
 
 def _chosen(
@@ -203,7 +193,7 @@ def _unjudged(chosen: Sequence[tuple[Target, Any]], verdicts: Verdicts, judge: s
     return [texts for pair, texts in sorted(pairs.items()) if verdicts.lacks(pair, judge)]
 
 
-def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> list[Mcq]:
+def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> list[ChoiceQuestion]:
     """Give every choice its letters: in each country the four letters are right equally often, give or take one.
 
     Which MCQ gets which letter, and the order of the wrong options, are decided by hashes of the seed.
@@ -225,11 +215,14 @@ def _with_letters(chosen: Sequence[tuple[Target, list[Choice]]], seed: int) -> l
         options = sorted(choice.wrong, key=lambda option: rank(seed, "option", question.item_id, variant, option[0]))
         options.insert(LETTERS.index(letters[name]), (choice.right, question.country))
         texts, cultures = zip(*options, strict=True)
-        mcqs.append(Mcq(question, variant, texts, cultures, letters[name]))
+        about = (name, question.country, question.id, question.topic, question.english)
+        mcqs.append(ChoiceQuestion(*about, texts, cultures, letters[name]))
     return mcqs
 
 
-def _spelling_verdicts(mcqs: Sequence[Mcq], texts: Mapping[str, str], known: Sequence[Verdict]) -> list[Verdict]:
+def _spelling_verdicts(
+    mcqs: Sequence[ChoiceQuestion], texts: Mapping[str, str], known: Sequence[Verdict]
+) -> list[Verdict]:
     """Pairs of options that stand together because their spelling differs and nobody judged them: for review.
 
     Numbers, dates and times are left out: whether two of them are the same needs no judgement.
@@ -237,8 +230,8 @@ def _spelling_verdicts(mcqs: Sequence[Mcq], texts: Mapping[str, str], known: Seq
     judged = {verdict.pair for verdict in known}
     verdicts: dict[Pair, Verdict] = {}
     for mcq in mcqs:
-        name = mcq.question.id
-        for one, other in combinations(mcq.options, 2) if kind_of(mcq.question.english) == "text" else ():
+        name = mcq.question_id
+        for one, other in combinations(mcq.options, 2) if kind_of(mcq.question) == "text" else ():
             pair = pair_of(name, one, other)
             if pair not in judged:
                 first, second = sorted((one, other))
@@ -247,7 +240,7 @@ def _spelling_verdicts(mcqs: Sequence[Mcq], texts: Mapping[str, str], known: Seq
 
 
 def _card(
-    mcqs: Sequence[Mcq],
+    mcqs: Sequence[ChoiceQuestion],
     skipped: Sequence[Skipped],
     known: Sequence[Verdict],
     settings: dict[str, Any],
@@ -268,8 +261,8 @@ def _card(
         "citation": source.card.get("citation", ""),
         "illustrative": source.illustrative,
         "items": len(mcqs),
-        "questions": len({mcq.question.id for mcq in mcqs}),
-        "countries": sorted({mcq.question.country for mcq in mcqs}),
+        "questions": len({mcq.question_id for mcq in mcqs}),
+        "countries": sorted({mcq.country for mcq in mcqs}),
         "letters": {letter: sum(mcq.answer == letter for mcq in mcqs) for letter in LETTERS},
         "skipped": dict(sorted(Counter(counted.reason for counted in skipped).items())),
         "verdicts": dict(sorted(Counter(counted.source for counted in known).items())),
