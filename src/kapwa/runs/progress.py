@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from kapwa.records import Response
+from kapwa.records import Response, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +156,12 @@ class Meter:
         """Count answers that were just committed."""
         tokens = 0
         for response in responses:
-            usage = response.usage
+            usage = response.usage or Usage()
             # Tokens written for a text; tokens read for log-probabilities.
             if response.text is not None:
-                tokens += usage.completion_tokens if usage else 0
+                tokens += usage.completion_tokens
             else:
-                tokens += sum(score.n_tokens for score in response.logprobs or ())
-                tokens += usage.prompt_tokens if usage else 0
+                tokens += usage.prompt_tokens + sum(score.n_tokens for score in response.logprobs or ())
         self.add(len(responses), failed=sum(response.failed for response in responses), amount=tokens)
 
     def enter(self, stage: str) -> None:

@@ -96,11 +96,11 @@ def score_table(graded: Sequence[Graded], verdicts: Sequence[bool | None] | None
     would take most of the time and memory of judging.
     """
     schema = {name: SCORE_SCHEMA[name] for name in (*ITEM_COLUMNS, "sample")}
-    rows = [(*item_columns(one.item).values(), one.sample) for one in graded]
+    rows = [(*item_columns(reply.item).values(), reply.sample) for reply in graded]
     shared = pl.DataFrame(rows, schema=schema, orient="row")
-    judged = [_judgements(one) for one in graded]
-    for one, verdict, judgements in zip(graded, verdicts or (), judged, strict=False):
-        judgements["sem_b_judge"] = _verdict(one, verdict)
+    judged = [_judgements(reply) for reply in graded]
+    for reply, verdict, judgements in zip(graded, verdicts or (), judged, strict=False):
+        judgements["sem_b_judge"] = _verdict(reply, verdict)
     return pl.concat([_metric_rows(shared, judged, name) for name in saq_metrics(judged=verdicts is not None)])
 
 
@@ -115,74 +115,75 @@ def _metric_rows(shared: pl.DataFrame, judged: Sequence[dict[str, Judgement]], m
     return rows.select(SCORE_COLUMNS)
 
 
-def _judgements(one: Graded) -> dict[str, Judgement]:
-    """Value and outcome of one reply by every metric that measures it; the item's own language alone has two more."""
-    outcome, fields = one.outcome, one.item.fields
+def _judgements(graded: Graded) -> dict[str, Judgement]:
+    """Value and outcome of a reply by every metric that measures it; the item's own language alone has two more."""
+    outcome, fields = graded.outcome, graded.item.fields
     weighed: Outcome = "scored" if outcome in ("right", "wrong") else outcome
-    first: Outcome = "wrong" if outcome == "right" and not one.first else outcome
+    first: Outcome = "wrong" if outcome == "right" and not graded.first else outcome
     judged: dict[str, Judgement] = {
-        "sem_b": (float(one.hit is not None), outcome),
-        "sem_b_first": (float(one.first), first),
-        "sem_b_reference": (float(one.reference > 0), "right" if one.reference > 0 else "wrong"),
-        "too_many": (float(one.reply.too_many), "scored"),
+        "sem_b": (float(graded.hit is not None), outcome),
+        "sem_b_first": (float(graded.first), first),
+        "sem_b_reference": (float(graded.reference > 0), "right" if graded.reference > 0 else "wrong"),
+        "too_many": (float(graded.reply.too_many), "scored"),
         "refused": (float(outcome == "refused"), "scored"),
         "empty": (float(outcome == "empty"), "scored"),
     }
     if fields["counted"]:  # nobody's votes give no weight
-        judged["sem_b_loo"] = one.leave_one_out_share, weighed
-        judged["sem_w"] = one.weight, weighed
-        judged["sem_w_reference"] = one.reference, "scored"
-    if local_asked(one.item):
-        local: Outcome = "wrong" if outcome == "right" and not one.local else outcome
-        judged["sem_b_local"] = float(bool(one.local)), local
-        judged["answered_in_english"] = float(one.hit is not None and not one.local), "scored"
+        judged["sem_b_loo"] = graded.leave_one_out_share, weighed
+        judged["sem_w"] = graded.weight, weighed
+        judged["sem_w_reference"] = graded.reference, "scored"
+    if local_asked(graded.item):
+        local: Outcome = "wrong" if outcome == "right" and not graded.local else outcome
+        judged["sem_b_local"] = float(bool(graded.local)), local
+        judged["answered_in_english"] = float(graded.hit is not None and not graded.local), "scored"
     if fields["valid_paper"]:
         judged |= {f"{name}_paper": judged[name] for name in ("sem_b", "sem_w") if name in judged}
-    return dict.fromkeys(judged, (None, "failed")) if one.text is None else judged
+    return dict.fromkeys(judged, (None, "failed")) if graded.text is None else judged
 
 
-def _verdict(one: Graded, verdict: bool | None) -> Judgement:
+def _verdict(graded: Graded, verdict: bool | None) -> Judgement:
     """What a judge makes of a reply; one without anything to judge is what the matcher calls it."""
-    if one.text is None:
+    if graded.text is None:
         return None, "failed"
-    if not to_be_judged(one):
-        return 0.0, one.outcome
+    if not to_be_judged(graded):
+        return 0.0, graded.outcome
     return (None, "unparsed") if verdict is None else (float(verdict), "right" if verdict else "wrong")
 
 
-def _answer_row(one: Graded) -> tuple[Any, ...]:
-    """One reply: what was said, what of it was judged, and what matched by which rule."""
-    item, response, hit, reply, answered = one.item, one.response, one.hit, one.reply, one.text is not None
+def _answer_row(graded: Graded) -> tuple[Any, ...]:
+    """A reply: what was said, what of it was judged, and what matched by which rule."""
+    item, response, hit, reply = graded.item, graded.response, graded.hit, graded.reply
+    answered = graded.text is not None
     reason = response.finish_reason if response else None
     return (
-        *(item.id, item.variant, item.culture, one.sample, one.text, reason),
+        *(item.id, item.variant, item.culture, graded.sample, graded.text, reason),
         reply.text if reply.status == "answered" else None,
-        *((len(reply.answers), reply.too_many, one.declined) if answered else (None,) * 3),
-        one.outcome,
+        *((len(reply.answers), reply.too_many, graded.declined) if answered else (None,) * 3),
+        graded.outcome,
         *((hit.group, hit.answer, hit.language, hit.rule, hit.votes) if hit else (None,) * 5),
         top_votes(item.fields["answers"]),
-        one.reference if answered else None,
-        *(item.language, *one.identified),
+        graded.reference if answered else None,
+        *(item.language, *graded.identified),
         reason == "length" if reason else None,
         response.error if response else "no answer was given",
     )
 
 
-def _margin(one: Graded) -> float:
+def _margin(graded: Graded) -> float:
     """SEM-W of a right reply; for a wrong one, less the share of votes that the commonest answer has.
 
     To miss what everybody says is worse than to miss what people differ on.
     """
-    if one.hit is not None:
-        return one.weight
-    groups: Sequence[Group] = one.item.fields["answers"]
+    if graded.hit is not None:
+        return graded.weight
+    groups: Sequence[Group] = graded.item.fields["answers"]
     return -top_votes(groups) / sum(group.votes for group in groups)
 
 
-def _case(one: Graded) -> dict[str, Any]:
-    fields, english = one.item.fields, people_said(one.item.fields["answers"], english=True)
+def _case(graded: Graded) -> dict[str, Any]:
+    fields, english = graded.item.fields, people_said(graded.item.fields["answers"], english=True)
     texts = {"prompt": fields["question"], "expected": english}
-    if one.item.language != "en":
+    if graded.item.language != "en":
         texts |= {"prompt_gloss": fields["question_en"]}
         texts |= {"expected": people_said(fields["answers"]), "expected_gloss": english}
-    return {**item_columns(one.item), "metric": SEM_B, "margin": _margin(one), **texts, "got": one.text}
+    return {**item_columns(graded.item), "metric": SEM_B, "margin": _margin(graded), **texts, "got": graded.text}
