@@ -144,32 +144,23 @@ def people_said(groups: Sequence[Group], *, english: bool = False) -> str:
     return "; ".join(f"{' / '.join(texts)} ({votes})" for texts, votes in said)
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A country or region whose people were asked.
+class Region(NamedTuple):
+    """A country or region whose people were asked: of the released ones, a row of ``regions.csv``.
 
     ``country`` is its spelling in the data, ``name`` its English name for people; ``language`` the BCP-47 code of
-    its local language. ``territory`` is the ISO 3166-1 code of the state it is or lies in, "" where unknown. The
-    released code calls Assam and West Java AS and JB, which in ISO 3166-1 are American Samoa and unassigned.
+    its local language. ``territory`` is the ISO 3166-1 code of the state it is or lies in, "" where unknown.
+    ``code``: what locales of everyday-knowledge sets call it against ISO 3166-1. The released code calls Assam and West
+    Java AS and JB, which there are American Samoa and unassigned.
     """
 
     country: str
     name: str
     language: str
     territory: str = ""
+    code: str = ""
 
 
-class _ReleasedRegion(NamedTuple):
-    """A row of ``regions.csv``; ``code``: what locales of everyday-knowledge sets call it against ISO 3166-1."""
-
-    country: str
-    name: str
-    language: str
-    territory: str
-    code: str
-
-
-_REGIONS = {row["country"]: _ReleasedRegion(**row) for row in table_rows(Path(__file__).with_name("regions.csv"))}
+_REGIONS = {row["country"]: Region(**row) for row in table_rows(Path(__file__).with_name("regions.csv"))}
 COUNTRIES = tuple(_REGIONS)
 
 
@@ -178,8 +169,8 @@ def region_of(country: str, language: str = "") -> Region:
 
     The name of a country outside the table is its own spelling, with spaces for underscores.
     """
-    known = _REGIONS.get(country, _ReleasedRegion(country, country.replace("_", " "), "", "", ""))
-    return Region(country, known.name, language or known.language, known.territory)
+    known = _REGIONS.get(country, Region(country, country.replace("_", " "), ""))
+    return known._replace(language=language or known.language)
 
 
 # In ISO 3166-1 AS is American Samoa, and JB unassigned.
@@ -206,12 +197,12 @@ def culture_of(language: str, territory: str, locales: frozenset[Locale] = froze
     """
     place = place_coded(_OTHER_CODES.get(territory, territory))
     if territory in _REGION_CODES:
-        region, _, spoken, *_ = _REGION_CODES[territory]
+        country, spoken = _REGION_CODES[territory].country, _REGION_CODES[territory].language
         elsewhere = {code for code in place.languages if code != "en"} if place else set()
         regional = place is None or any(area == "JB" or (code, area) == (spoken, territory) for code, area in locales)
         if language == spoken or (regional and language not in elsewhere):
             clash = language != spoken and any(area == territory and code in elsewhere for code, area in locales)
-            return "" if clash else region if language in (spoken, "") else f"{region} ({name_of(language)})"
+            return "" if clash else country if language in (spoken, "") else f"{country} ({name_of(language)})"
     if place is None:
         return ""
     usual = place.languages[0] if place.languages else "en"
