@@ -71,7 +71,7 @@ class Grader:
 
     def __init__(self) -> None:
         self._matchers: dict[str, Matcher] = {}
-        self._function_words: dict[tuple[str, ...], frozenset[str]] = {}
+        self._words_by_languages: dict[tuple[str, ...], frozenset[str]] = {}
 
     def matcher(self, code: str) -> Matcher:
         """Return the matcher of a language; raise UsageError for what is no language tag."""
@@ -79,13 +79,13 @@ class Grader:
             self._matchers[code] = Matcher(language_for(code))
         return self._matchers[code]
 
-    def _hollow(self, *codes: str) -> frozenset[str]:
+    def _function_words(self, *codes: str) -> frozenset[str]:
         """Function words of an answer's language and of the reply's: "eso" in Spanish is not the English answer ESO."""
-        if codes not in self._function_words:
-            self._function_words[codes] = frozenset[str]().union(
+        if codes not in self._words_by_languages:
+            self._words_by_languages[codes] = frozenset[str]().union(
                 *(self.matcher(code).language.folded_function_words for code in codes)
             )
-        return self._function_words[codes]
+        return self._words_by_languages[codes]
 
     def forget(self) -> None:
         """Drop what the matchers of local languages remember.
@@ -103,9 +103,9 @@ class Grader:
         for index, group in enumerate(target.groups):
             for code, answers in target.sides(group):
                 matcher = self.matcher(code)
-                reply, hollow = matcher.prepare(text), self._hollow(code, target.language)
+                reply, function_words = matcher.prepare(text), self._function_words(code, target.language)
                 for answer in answers:
-                    rule = matcher.match(reply, answer, target.kind, hollow)
+                    rule = matcher.match(reply, answer, target.kind, function_words)
                     if rule is not None:
                         yield Hit(index, answer, code, rule, group.votes)
 
