@@ -12,7 +12,7 @@ from typing import Any
 
 from kapwa.files import slug
 from kapwa.report import wording
-from kapwa.report.charts import SERIES, HeatChart, Square
+from kapwa.report.charts import HeatChart, Square
 from kapwa.report.heat import heat_domain, square_of
 from kapwa.report.marks import Estimate
 from kapwa.report.overview import model_rows, place_of, topic_means
@@ -21,11 +21,6 @@ from kapwa.report.wording import label_text, pack
 from kapwa.stats.families import is_clear
 
 _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
-
-
-def are_many(view: TaskView) -> bool:
-    """Whether there are more systems than shapes of dots."""
-    return len(view.runs) > len(SERIES)
 
 
 def crowd_across(view: TaskView) -> dict[str, Any]:

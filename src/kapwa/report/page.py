@@ -29,7 +29,7 @@ from kapwa.report import (
 from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
 from kapwa.report.html import render
-from kapwa.report.many import are_many, comparison_data, crowd_across
+from kapwa.report.many import comparison_data, crowd_across
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import correlation_table, relation_charts, relation_table, relations, run_correlations
 from kapwa.report.table import Table, text_column
@@ -83,8 +83,8 @@ def build_report(
     said = people_blocks(runs, views, people) if people else []
     for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
-    folder, crowd = None if out.suffix else out, any(map(are_many, views))
-    ranked = [ranking_pairs(view) for view in views]
+    folder, crowd = None if out.suffix else out, any(view.crowded for view in views)
+    ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
     place = _Answers(folder, answers, browsed.ROOM // len(views))
     parts = [_task_part(view, place, equal_within) for view in views]
     related = relations(views) if len(views) > 1 else []
@@ -146,7 +146,7 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
 
     Of more systems than a chart has shapes, only what all of them share a table for.
     """
-    several, crowd = len(view.runs) > 1, are_many(view)
+    several, crowd = len(view.runs) > 1, view.crowded
     axes = _axes(view) if view.split_variants and not crowd else []
     across = crowd_across(view) if crowd else _across(view) if view.many else None
     pairs = comparisons.run_pairs(view, equal_within) if several and not crowd else pl.DataFrame()

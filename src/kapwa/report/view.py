@@ -12,6 +12,7 @@ import polars as pl
 from kapwa import registry
 from kapwa.errors import KapwaError, UsageError
 from kapwa.records import Floor
+from kapwa.report.charts import SERIES
 from kapwa.report.marks import FLOOR_WORDS, OWN_INTERVAL, TEST_RESULTS, Estimate, Held, Mark, Marks, verdicts
 from kapwa.report.wording import clean, culture_name, is_share, known, label_text
 from kapwa.runs.directory import Run
@@ -78,6 +79,7 @@ class TaskView:
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         divided: Of metrics of which another is held against what people score: that other one.
         many: Whether there are more cultures than can be read one after the other.
+        crowded: Whether there are more systems than dots of different shapes.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun, unit: What one item and one cluster are called, singular and plural.
     """
@@ -134,6 +136,7 @@ class TaskView:
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
         self.many = len(self.subjects) > MANY
+        self.crowded = len(self.runs) > len(SERIES)
         try:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
         except KapwaError:
