@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from test_canary import CANARY, contents, leaks
 
 import kapwa
+import warm
 
 KILLS = 10  # of a verb, half at random times, half before or after an answer is written
 KILLED = """
@@ -49,8 +49,8 @@ def line(verb: str, replies: Path, *killed: int) -> list[str]:
     if verb == "score":
         words = ["score", "blend/saq", "--variant", "all", "--responses", str(replies), "--out", "runs"]
         words += ["--matcher", "judge", "--judge", "openai:stub"]
-    begin = ["-c", KILLED, *map(str, killed)] if killed else ["-m", "kapwa"]
-    return [sys.executable, *begin, *words]
+    begin = ["python", "-c", KILLED, *map(str, killed)] if killed else ["kapwa"]
+    return [str(warm.programs() / begin[0]), *begin[1:], *words]
 
 
 def settings(url: str) -> dict[str, str]:
@@ -93,7 +93,7 @@ def test_a_judge_takes_the_settings_of_a_model(verb: str, stub, replies: Path, t
 
 def test_a_judge_has_no_more_requests_open_than_its_model(stub, replies: Path, tmp_path: Path) -> None:
     server = stub(delay=0.05)
-    words = [sys.executable, "-m", "kapwa", "run", "blend/saq", "--limit", "4", "--concurrency", "2"]
+    words = [str(warm.programs() / "kapwa"), "run", "blend/saq", "--limit", "4", "--concurrency", "2"]
     words += ["--model", "openai:stub", "--matcher", "judge", "--judge", "openai:other"]
     done = subprocess.run(words, cwd=tmp_path, env=settings(server.url), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
