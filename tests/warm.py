@@ -124,6 +124,7 @@ def reap(*_signal: Any) -> None:
 def load_libraries() -> None:
     """Load what commands need, one module of theirs after the other, since each loads its libraries when called."""
     from kapwa.cli.main import VERBS, loaded
+    from kapwa.languages.base import lemma
 
     for verb in VERBS:
         loaded(verb)
@@ -132,6 +133,8 @@ def load_libraries() -> None:
             import_module(name)
         except ImportError:  # an extra that is not installed
             continue
+    for language in ("ar", "en", "es", "tl"):  # reading the dictionaries of the sample packs takes a second
+        lemma("a", language)
     if "tqdm" in sys.modules:
         sys.modules["tqdm"].tqdm.monitor_interval = 0  # else it starts a thread
 

@@ -96,10 +96,8 @@ def answer_all(who: Browser, place: int) -> int:
     """Answer every question that is drawn for somebody, in both languages; returns how many."""
     known = {text: (tag, name) for tag in PACKS for name, text in local(tag).items()}
     done = 0
-    while True:
-        who.page.goto(f"{who.address}/p/araw/work/answers/")
-        if not who.page.locator("#field_answer_1").count():
-            return done
+    who.page.goto(f"{who.address}/p/araw/work/answers/")
+    while who.page.locator("#field_answer_1").count():  # each answer leads to the next question
         shown = next(text for text in who.page.locator("main .item").all_inner_texts() if text in known)
         tag, name = known[shown]
         if done == 0:
@@ -116,6 +114,7 @@ def answer_all(who: Browser, place: int) -> int:
             with who.page.expect_navigation():
                 who.press("Send my answer")
         done += 1
+    return done
 
 
 def votes(who: Browser, number: int) -> list[str]:
