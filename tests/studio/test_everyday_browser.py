@@ -253,7 +253,7 @@ def run_release(folder: Path) -> None:
     assert {row["annotators"] for row in rows} == {5}
     assert {name: sum(row[name] for row in rows) for name in BUTTONS} == dict.fromkeys(BUTTONS, 2)
     kapwa("suite", "add", "releases/araw-1.0.0", "--name", "araw", cwd=folder)
-    seoul = ("--where", "culture=Seoul and Cairo", "--max-new-tokens", "12")
+    seoul = ("--where", "culture=Seoul and Cairo", "--limit", "2", "--max-new-tokens", "12")
     kapwa("run", "araw/saq", "--model", "smollm2", *seoul, "--out", "runs/saq", cwd=folder)
     every = folder / "every"
     shutil.copytree(release, every / "araw")
@@ -262,7 +262,7 @@ def run_release(folder: Path) -> None:
     kapwa("build", "mcq", "--data", "every", "-o", "mcq", cwd=folder)
     asked = (folder / "mcq" / "mcq.csv").read_text(encoding="utf-8")
     assert "Seoul and Cairo (Arabic)/k" in asked
-    kapwa("run", "blend/mcq", "--model", "smollm2", "--data", "mcq", "--limit", "4", "--out", "runs/mcq", cwd=folder)
+    kapwa("run", "blend/mcq", "--model", "smollm2", "--data", "mcq", "--limit", "1", "--out", "runs/mcq", cwd=folder)
     assert [len(list((folder / "runs" / one).iterdir())) for one in ("saq", "mcq")] == [1, 1]
 
 
