@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -109,7 +109,6 @@ simplemma_tool = partial(installed, "simplemma", "MIT")
 stemmer_tool = partial(installed, "PyStemmer", "MIT AND BSD-3-Clause")
 
 
-@lru_cache(maxsize=1 << 16)  # simplemma holds eight dictionaries, and takes up to seconds to read one again
 def lemma(token: str, code: str) -> str:
     """Return simplemma's lemma of ``token`` in language ``code`` (``tl`` for Filipino); itself if unknown."""
     from simplemma import lemmatize
