@@ -36,7 +36,8 @@ from kapwa.runs.runner import RunInterrupted, run_task  # noqa: E402
 
 KEY = "sk-canary-0123456789abcdef"
 AGAIN = "Run again with the same command to resume."
-ONE, TWO = {"replicas": 1}, {"replicas": 2}
+ONE = {"replicas": 1}
+TWO = {"replicas": 2}
 TABLES = ("scores.parquet", "estimates.parquet", "comparisons.parquet", "answers.parquet", "items.parquet")
 
 
