@@ -39,6 +39,7 @@ import typer
 
 import kapwa
 from kapwa.cli import main
+from kapwa.languages.base import lemma
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "models_served"))
 from served_tools import StubProcess
@@ -140,6 +141,8 @@ def served(**config: Any) -> Iterator[StubProcess]:
 
 def material(folder: Path) -> None:
     """Make the sound files, most by Kapwa itself; the model ``openai:stub`` is :func:`served`."""
+    for language in ("ar", "en", "es", "tl"):  # forks have the dictionaries of the sample packs from here
+        lemma("a", language)
     for suite, pack in (("kalahi", "filipino"), ("eecc", "cities")):
         shutil.copytree(SUITES / suite / "packs" / pack, folder / suite)
     shutil.copytree(SUITES / "blend" / "packs", folder / "blend")

@@ -212,13 +212,13 @@ class Undisturbed(NamedTuple):
 def undisturbed(verb: Verb, sound: Path, scratch: Path) -> Undisturbed:
     """Run a verb twice, each time anew."""
     both = []
-    for _ in range(2):
+    for again in range(2):
+        time.sleep(1.1 * again)  # so that a time in whole seconds differs
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.copytree(sound, scratch)
         ended = fuzz.run(verb.words.split(), scratch, lambda: watched(None, 0))
         assert not ended.code, (verb.words, ended.said)
         both.append(written(scratch, verb.writes.split()))
-        time.sleep(1.1)  # so that a time in whole seconds differs
     first, second = both
     assert first.keys() == second.keys()
     counts = json.loads((scratch / COUNTED).read_text(encoding="utf-8"))

@@ -24,6 +24,12 @@ hypothesis.settings.register_profile("kapwa", deadline=None)
 hypothesis.settings.load_profile("kapwa")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: tests also wait, for servers, disks and browsers."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let files that hold slow tests go first where files run side by side, so that none is left for the end.
 
@@ -43,6 +49,7 @@ def pytest_collection() -> Iterator[Any]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

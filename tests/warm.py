@@ -1,8 +1,8 @@
 """Commands in forks of one process that has loaded Kapwa, its libraries and the embedded model already.
 
 Loading them takes ten seconds of a processor, more than most commands take. Otherwise commands run as in a process of
-their own: in their folder, with their words, environment and open files. What is tested of loading itself, of signals
-and of how long a command lives takes real processes.
+their own: in their folder, with their words, environment and open files; who kills the program that asked kills the
+fork. What is tested of loading itself, of other signals and of how long a command lives takes real processes.
 """
 
 import atexit
@@ -28,8 +28,7 @@ import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as asks:
     asks.connect({address!r})
     socket.send_fds(asks, [b"."], [0, 1, 2])
-    asks.sendall(json.dumps([{program!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode())
-    asks.shutdown(socket.SHUT_WR)
+    asks.sendall(json.dumps([{program!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode() + b"\\n")
     code = int(asks.recv(16) or 1)
     os._exit(code) if code >= 0 else os.kill(os.getpid(), -code)
 """
@@ -102,7 +101,7 @@ def serve(address: str) -> None:
             asker, _ = listener.accept()
             _, files, _, _ = socket.recv_fds(asker, 1, 3)
             with asker.makefile("rb") as message:
-                program, words, folder, environment = json.loads(message.read())
+                program, words, folder, environment = json.loads(message.readline())
             if any("smollm2" in word for word in words):
                 keep_embedded_weights()
             if Path("/proc/self/task").exists():
@@ -125,6 +124,7 @@ def reap(*_signal: Any) -> None:
 def load_libraries() -> None:
     """Load what commands need, one module of theirs after the other, since each loads its libraries when called."""
     from kapwa.cli.main import VERBS, loaded
+    from kapwa.languages.base import lemma
 
     for verb in VERBS:
         loaded(verb)
@@ -133,6 +133,8 @@ def load_libraries() -> None:
             import_module(name)
         except ImportError:  # an extra that is not installed
             continue
+    for language in ("ar", "en", "es", "tl"):  # reading the dictionaries of the sample packs takes a second
+        lemma("a", language)
     if "tqdm" in sys.modules:
         sys.modules["tqdm"].tqdm.monitor_interval = 0  # else it starts a thread
 
@@ -159,14 +161,19 @@ def keep_embedded_weights() -> None:
 
 
 def answer(asker: socket.socket, *command: Any) -> NoReturn:
-    """Run a command in a fork of this fork, and send its exit code to who asked."""
+    """Run a command in a fork of this fork, and send its exit code to who asked; it ends where the asker is killed."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    running, held = os.pipe()  # it ends with the command, which holds its other side
     child = os.fork()
     if not child:
         asker.close()
         become(*command)
+    os.close(held)
+    if running not in select.select([running, asker], [], [])[0]:
+        os.kill(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    asker.sendall(str(code).encode())
+    with suppress(OSError):
+        asker.sendall(str(code).encode())
     os._exit(0)
 
 

@@ -184,7 +184,9 @@ def test_another_text_computes_its_concept_alone(analyze: Analyze, corpus: Path)
 
 
 def test_processes_give_what_one_process_gives(analyze: Analyze, corpus: Path, survey: Path, tmp_path: Path) -> None:
-    one = analyze(corpus, values=survey, out=tmp_path / "one")
+    with pytest.MonkeyPatch.context() as patch:  # few texts need no other process
+        patch.setattr("kapwa.parallel.local.ProcessPoolExecutor", None)
+        one = analyze(corpus, values=survey, out=tmp_path / "one", workers=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kapwa.analysis.summing._FEW", {"local": 1})
         two = analyze(corpus, values=survey, out=tmp_path / "two", workers=2)

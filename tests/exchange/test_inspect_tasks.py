@@ -292,9 +292,9 @@ def in_inspect(smollm2: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
-        ("blend/saq", {"country": "Mexico", "limit": 4, "max_new_tokens": 12}),
+        ("blend/saq", {"country": "Mexico", "limit": 2, "max_new_tokens": 12}),
         ("eecc/qa", {"limit": 1, "nationalities": "Filipino,Japanese", "samples": 3, "max_new_tokens": 8}),
-        ("kalahi/mc", {"data": "sample:filipino", "limit": 2}),
+        ("kalahi/mc", {"data": "sample:filipino", "limit": 1}),
         ("blend/mcq", {"country": "US", "limit": 3, "max_new_tokens": 8}),
     ],
 )

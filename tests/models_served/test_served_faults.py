@@ -263,7 +263,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(reply=REPLIES)
 def test_any_json_is_an_answer_or_a_fault(reader, reply):
     with contextlib.suppress(CallError):

