@@ -95,6 +95,8 @@ def _ahead(rows: Sequence[Mapping[str, Any]], scores: Mapping[str, float], info:
                 ends = (row["high"], row["low"])
             low, high = (end if row["a"] == first or end is None else -end for end in ends)
             between = wording.change_interval(low, high, info)
+            if not row["difference"]:
+                return f"{isolate(first)} and {isolate(second)} score the same (95% interval {between})."
             size = wording.points(row["difference"], info, 1)
             return f"{isolate(first)} scores {size} above {isolate(second)} (95% interval {between})."
     return ""
