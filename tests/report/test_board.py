@@ -16,7 +16,9 @@ from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
 from kapwa.report import wording
 from kapwa.report.board import board_of, board_table, ranking_pairs, ranks, verdict_sentence
+from kapwa.report.charts import HeatChart
 from kapwa.report.comparisons import run_pairs
+from kapwa.report.figures import chart_file, every_chart
 from kapwa.report.page import build_report
 from kapwa.report.render import latex_table, markdown_table
 from kapwa.report.view import TaskView, arrange
@@ -208,6 +210,12 @@ def test_squares_of_many_systems_are_their_scores_the_best_first(crowd: list[Mad
         values = re.findall(r'<td class="q\d">(\d+)', cells)
         expected = [view.estimate(view.labels.index(name), s, view.metric) for s in view.by_score(view.metric)]
         assert values == [wording.decimal(100 * row["value"], 0) for row in expected if row is not None]
+
+
+def test_pictures_of_many_systems_are_their_squares(crowd: list[MadeRun], tmp_path: Path) -> None:
+    charts = every_chart(crowd[:10])  # type: ignore[arg-type]
+    assert {type(chart) for chart in charts} == {HeatChart}
+    assert all("m9" in chart_file(chart) for chart in charts)
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")

@@ -32,6 +32,7 @@ from kapwa.report.charts import (
     scatter_svg,
     text_svg,
 )
+from kapwa.report.many import crowd_across
 from kapwa.report.relations import relation_charts, relations
 from kapwa.report.view import arrange
 from kapwa.report.wording import COMMON_FONTS, label_text
@@ -60,6 +61,10 @@ def every_chart(runs: Sequence[Run], same: Named | None = None) -> list[Chart]:
     """Every chart of ``runs``, in reading order; raise UsageError when there are no runs."""
     views, found = arrange(runs, same), list[Chart]()
     for view in views:
+        if view.crowded:
+            across = crowd_across(view)
+            found += [*across["headline"], *across["breakdown"]]
+            continue
         if view.many:
             found += [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
             found += [*map_charts(view), *plots.topic_charts(view), *heat.stratum_charts(view)]
@@ -71,7 +76,8 @@ def every_chart(runs: Sequence[Run], same: Named | None = None) -> list[Chart]:
             found += plots.contrast_charts(view, comparisons.contrast_table(view, axis))
         found += multiverse.multiverse_chart(view)
         found += [heat.confusion_chart(view, one) for one in view.confusions()]
-    return found + relation_charts(relations(views))
+    crowded = any(view.crowded for view in views)
+    return found + ([] if crowded else relation_charts(relations(views)))
 
 
 def save_pictures(pictures: Iterable[tuple[str, str]], folder: Path) -> list[Path]:
