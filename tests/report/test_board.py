@@ -196,6 +196,23 @@ def test_a_report_of_many_is_a_page_with_its_numbers_and_answers_beside_it(crowd
         assert (folder / name).is_file()
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_cultures_whose_names_differ_in_signs_alone_have_files_of_their_own(tmp_path: Path, count: int) -> None:
+    cultures = ["Filipino", "Ilokano", "مصر", "অসম"][:count]
+    run = make_run(cultures=cultures)
+    renamed = pl.col("culture").replace_strict(cultures, ["C++", "C--", "C", "c"][:count])
+    for name in ("scores", "estimates", "comparisons", "items"):
+        setattr(run, name, getattr(run, name).with_columns(renamed))
+    run.tables = {name: table.with_columns(renamed) for name, table in run.tables.items()}
+    index = build_report([run], tmp_path / "board")  # type: ignore[list-item]
+    links = [str(link["href"]) for link in Page(index.read_text("utf-8")).all("a")]
+    files = [link for link in links if not link.startswith("#")]
+    assert len(files) == len(set(files))
+    assert all((index.parent / name).is_file() for name in files)
+    answers = [name for name in files if name.startswith("answers-")]
+    assert len(answers) == (4 if count == 4 else 1)
+
+
 def test_squares_of_many_systems_are_their_scores_the_best_first(crowd: list[MadeRun], folder: Path) -> None:
     view = arrange(crowd)[0]  # type: ignore[arg-type]
     text = (folder / "index.html").read_text("utf-8")

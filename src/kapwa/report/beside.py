@@ -26,13 +26,13 @@ def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> lis
     """
     subjects: Sequence[Subject | None] = view.subjects if view.many else [None]
     links = []
-    for subject in subjects:
+    for place, subject in enumerate(subjects, start=1):
         table = asked if subject is None else asked.filter(culture=subject.culture, language=subject.language)
         found = browser(view, table, None)
         if found is None:
             continue
         whose = "" if subject is None else subject.label
-        name = f"answers-{view.slug}{f'-{slug(whose)}' if whose else ''}.html"
+        name = f"answers-{view.slug}{f'-{place}-{slug(whose)}' if whose else ''}.html"
         page = render(
             "answers.html.j2",
             ["report.css"],

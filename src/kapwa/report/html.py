@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from importlib import resources
@@ -47,20 +48,28 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"unbroken": unbroken, "csv_href": partial(csv_href, folder=beside), "slug": slug}
+    environment.filters |= {
+        "unbroken": unbroken,
+        "csv_href": partial(csv_href, folder=beside, written=Counter()),
+        "slug": slug,
+    }
     environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
     environment.globals |= {"head_height": charts.head_height, "heat_step": charts.heat_step}
     policy = f"default-src 'none'; style-src 'sha256-{style}'; {scripted}base-uri 'none'; form-action 'none'"
     return environment.get_template(template).render(facts, css=css, script=code, policy=policy)
 
 
-def csv_href(table: Table, folder: Path | None = None) -> str:
+def csv_href(table: Table, folder: Path | None = None, written: Counter[str] | None = None) -> str:
     """The address of a table's CSV: its text, or its file in ``folder``, written here.
+
+    ``written`` counts the files of each name, so that two names that differ in signs alone have a file each.
 
     A byte-order mark makes spreadsheets read it as UTF-8.
     """
     if folder is not None:
-        name = f"tables/{slug(table.key)}.csv"
+        stem, written = slug(table.key), Counter() if written is None else written
+        written[stem] += 1
+        name = f"tables/{stem}{f'-{written[stem]}' if written[stem] > 1 else ''}.csv"
         write_text(folder / name, BOM + table.csv)
         return name
     raw = (BOM + table.csv).encode("utf-8", "replace")
