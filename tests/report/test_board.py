@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 from browsing import BROWSER, probed, without_policy
-from pages import Page, render_page
+from pages import Page, render_page, unpacked
 from report_fixtures import MadeRun, choice_run, make_run, wide_run
 
+from kapwa.errors import UsageError
 from kapwa.report import wording
+from kapwa.report.answers import answer_table
 from kapwa.report.board import board_of, board_table, ranking_pairs, ranks, verdict_sentence
 from kapwa.report.charts import HeatChart
 from kapwa.report.comparisons import run_pairs
@@ -78,8 +80,8 @@ def test_the_verdict_of_many_names_those_that_may_be_the_best() -> None:
     )
     assert told.startswith(lead)
     means = [view.estimate(place, view.subjects[0], view.metric)["value"] for place in (1, 2)]  # type: ignore[index]
-    gap = f"{100 * (means[0] - means[1]):.1f} points"
-    assert told.removeprefix(lead).startswith(f" good scores {gap} above fine (95% interval ")
+    gap = f"{100 * (means[0] - means[1]):+.1f} points"
+    assert told.removeprefix(lead).startswith(f" good − fine: {gap} (95% interval of this pair alone ")
     turned = []
     for pair in pairs:
         sides = {"a": pair["b"], "b": pair["a"], "a_value": pair["b_value"], "b_value": pair["a_value"]}
@@ -224,9 +226,51 @@ def test_squares_of_many_systems_are_their_scores_the_best_first(crowd: list[Mad
     }
     assert [name for name, _ in rows] == sorted(means, key=lambda name: -means[name])
     for name, cells in rows:
-        values = re.findall(r'<td class="q\d">(\d+)', cells)
+        values = re.findall(r'<td class="q\d"><bdi>(\d+)', cells)
         expected = [view.estimate(view.labels.index(name), s, view.metric) for s in view.by_score(view.metric)]
         assert values == [wording.decimal(100 * row["value"], 0) for row in expected if row is not None]
+
+
+def test_a_lead_is_told_on_the_items_of_both_whatever_a_third_one_lacks() -> None:
+    runs = [make_run(name, cultures=("Filipino",), per_culture=60, skill=s) for name, s in (("a", 0.9), ("b", 0.5))]
+    third = make_run("c", cultures=("Filipino",), per_culture=60, skill=0.02)
+    third.scores = third.scores.filter(pl.int_range(pl.len()) % 7 > 0)
+    view, pairs, single = compared(*runs, third)
+    told = verdict_sentence(view, pairs, single)
+    (row,) = [pair for pair in pairs if (pair["a"], pair["b"]) == ("a", "b")]
+    assert f"a − b: {100 * row['difference']:+.1f} points" in told
+
+
+def test_a_lower_score_leads_where_lower_is_better() -> None:
+    runs = [
+        make_run(name, cultures=("Filipino",), per_culture=60, skill=s)
+        for name, s in (("a", 0.9), ("b", 0.5), ("c", 0.1))
+    ]
+    for run in runs:
+        run.manifest["metrics"]["mc1"] = {**run.manifest["metrics"]["mc1"], "higher_is_better": False}
+    view, pairs, single = compared(*runs)
+    assert verdict_sentence(view, pairs, single).startswith("kalahi/mc: c is better than each of the 2 others.")
+    assert [cells[0].text for cells in board_of(runs).rows][:3] == ["c", "b", "a"]  # type: ignore[arg-type]
+
+
+def test_runs_without_any_value_have_a_page_all_the_same(tmp_path: Path) -> None:
+    runs = [make_run(name, cultures=("Filipino",), variants=("full",), gone={"failed": 16}) for name in "ab"]
+    assert "no score" in build_report(runs, tmp_path / "report.html").read_text("utf-8")  # type: ignore[arg-type]
+
+
+def test_the_pages_of_answers_hold_every_question_in_every_language(crowd: list[MadeRun], folder: Path) -> None:
+    view = arrange(crowd)[0]  # type: ignore[arg-type]
+    asked = answer_table(view)
+    shown = 0
+    for page in folder.glob(f"answers-{view.slug}-*.html"):
+        shown += len(unpacked(page.read_text("utf-8").partition('octet-stream">')[2].partition("<")[0])["questions"])
+    assert shown == asked["rank"].n_unique() > 0
+
+
+def test_an_equal_margin_of_many_systems_is_refused(crowd: list[MadeRun], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="10 systems are too many"):
+        build_report(crowd, tmp_path / "board", equal_within=0.02)  # type: ignore[arg-type]
+    assert not (tmp_path / "board").exists()
 
 
 def test_pictures_of_many_systems_are_their_squares(crowd: list[MadeRun], tmp_path: Path) -> None:

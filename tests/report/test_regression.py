@@ -162,7 +162,7 @@ def test_what_cannot_be_judged_is_refused() -> None:
         judged(pair)
     apart = runs((0.0, 0.0))
     apart[1].scores = apart[1].scores.with_columns(item_id=pl.col("item_id") + "x")
-    with pytest.raises(DataError, match="share no item that both measured by mc1"):
+    with pytest.raises(DataError, match="share no item measured by mc1"):
         judged(apart)
     spoken = runs((0.0,), cultures=CULTURES[:1])
     for run in spoken:
@@ -190,7 +190,9 @@ def test_equal_runs_of_numbers_have_no_interval_and_say_so() -> None:
     new.path = old.path.with_name("again")
     judgement = judged([old, new])
     assert judgement.outcome == "inconclusive"
-    assert "no loss is excluded; one above 5 points is neither excluded nor shown" in judgement.rows[0]["sentence"]
+    assert (
+        "nothing is known of a loss; one above 5 points is neither excluded nor shown" in judgement.rows[0]["sentence"]
+    )
     assert "new − old 0.0, no interval" in judgement.rows[0]["sentence"]
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from kapwa.errors import DataError
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.resampling import LEAST_REPLICATES
@@ -62,3 +63,26 @@ def test_a_system_that_shares_no_item_with_another_is_in_no_pair_with_it() -> No
     nothing = every_pair([first, second.clear()], ["a", "b"], "m", "v", binary=True)
     assert nothing.is_empty()
     assert every_pair([first], ["a"], "m", "v", binary=True).is_empty()
+
+
+def test_of_several_cultures_a_pair_that_shares_one_is_in_no_family_of_means() -> None:
+    first, second, third = runs(systems=3, cultures=3, shared=True, lost=0.0, binary=True, seed=2)
+    compared = every_pair([first, second, third.filter(culture="c0")], ["a", "b", "c"], "m", "v", binary=True)
+    assert compared.select("a", "b", "cultures").rows() == [("a", "b", 3)]
+    assert compared["family"].n_unique() == 1
+
+
+def test_an_item_in_two_clusters_is_refused() -> None:
+    first, second = runs(systems=2, cultures=2, shared=True, lost=0.0, binary=True, seed=3)
+    with pytest.raises(DataError, match="is in 'q0' in one run"):
+        every_pair([first, second.with_columns(cluster=pl.lit("x"))], ["a", "b"], "m", "v", binary=True)
+
+
+def test_a_difference_of_one_among_very_many_can_be_found_by_random_flips() -> None:
+    random = np.random.default_rng(5)
+    items = [(culture, str(k)) for culture in "xy" for k in range(150)]
+    frame = pl.DataFrame(items, schema=["culture", "cluster"], orient="row")
+    frame = frame.with_columns(language=pl.lit("en"), item_id=pl.col("culture") + pl.col("cluster"))
+    tables = [frame.with_columns(value=pl.Series(random.normal(0.3 * (k == 0), 0.1, len(items)))) for k in range(75)]
+    compared = every_pair(tables, [str(k) for k in range(75)], "m", "v", binary=False)
+    assert compared.filter(a="0")["p_holm"].max() < 0.05  # type: ignore[operator]

@@ -12,6 +12,7 @@ from kapwa.files import slug, write_text
 from kapwa.report.answers import browser
 from kapwa.report.html import render
 from kapwa.report.view import Subject, TaskView
+from kapwa.runs.outputs import BOM
 from kapwa.stats.tables import POOLED_SCHEMA
 from kapwa.tables_io import csv_text
 
@@ -27,7 +28,7 @@ def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> lis
     subjects: Sequence[Subject | None] = view.subjects if view.many else [None]
     links = []
     for place, subject in enumerate(subjects, start=1):
-        table = asked if subject is None else asked.filter(culture=subject.culture, language=subject.language)
+        table = asked if subject is None else _of_subject(view, asked, subject)
         found = browser(view, table, None)
         if found is None:
             continue
@@ -46,6 +47,13 @@ def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> lis
     return links
 
 
+def _of_subject(view: TaskView, asked: pl.DataFrame, subject: Subject) -> pl.DataFrame:
+    """A culture's answers in all its languages, or in one of them where each is a subject of its own."""
+    table = asked.filter(culture=subject.culture)
+    alone = sum(other.culture == subject.culture for other in view.subjects) == 1
+    return table if alone else table.filter(language=subject.language)
+
+
 def write_tables(views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, Any]]], folder: Path) -> list[Link]:
     """Write all estimates over all items, and all comparisons that rank systems, as CSV; return their links."""
     estimates = every_estimate(views)
@@ -55,7 +63,7 @@ def write_tables(views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[st
     ]
     tables = {"scores.csv": estimates, "comparisons.csv": pl.concat(compared)}
     for name, table in tables.items():
-        write_text(folder / name, csv_text(table.columns, table.iter_rows()))
+        write_text(folder / name, BOM + csv_text(table.columns, table.iter_rows()))
     return [("Every score", "scores.csv"), ("Every two systems compared", "comparisons.csv")]
 
 

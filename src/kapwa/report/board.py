@@ -14,7 +14,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.marks import Mark
-from kapwa.report.overview import model_rows, place_of
+from kapwa.report.overview import direction, model_rows, place_of
 from kapwa.report.table import Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
 from kapwa.report.view import TaskView, arrange
@@ -46,12 +46,15 @@ def ranking_pairs(view: TaskView) -> list[dict[str, Any]]:
     return every_pair(items, view.labels, view.metric, view.variant, binary=binary).to_dicts()
 
 
-def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
-    """The interval of each system's rank: from 1 + those that are better, to all but those that are worse."""
+def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]], sign: int = 1) -> dict[str, tuple[int, int]]:
+    """The interval of each system's rank: from 1 + those that are better, to all but those that are worse.
+
+    ``sign``: -1 where a lower score is better.
+    """
     better, worse = dict.fromkeys(labels, 0), dict.fromkeys(labels, 0)
     for row in pairs:
         if is_clear(row):
-            first, second = (row["a"], row["b"]) if row["difference"] > 0 else (row["b"], row["a"])
+            first, second = (row["a"], row["b"]) if sign * row["difference"] > 0 else (row["b"], row["a"])
             worse[first] += 1
             better[second] += 1
     return {label: (1 + better[label], len(labels) - worse[label]) for label in labels}
@@ -69,14 +72,15 @@ def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single:
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
     over = f" over {cultures}" if len(view.subjects) > 1 else ""
     if len(rows) == 1:
-        return f"{view.task}: {_of_two(rows[0], info, over)}{_by_itself(view, single, rows[0])}."
+        return f"{view.task}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}."
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
-    intervals = ranks(names, rows)
+    sign = direction(view, view.metric)
+    intervals = ranks(names, rows, sign)
     best = {name for name, (low, _) in intervals.items() if low == 1}
     if len(best) == len(names):
         return f"{view.task}: none of the {len(names)} systems can be told apart from the others{over}."
-    scores = {row[side]: row[f"{side}_value"] for row in rows for side in ("a", "b")}
-    leaders = [isolate(name) for name in sorted(best, key=lambda name: -scores[name])]
+    scores = {name: place_of(estimates[0], sign) for name, estimates in model_rows([(view, view.metric)]).items()}
+    leaders = [isolate(name) for name in sorted(best, key=lambda name: scores[name])]
     if (1, 1) in intervals.values():
         lead = f"{leaders[0]} is better than each of the {len(names) - 1} others{over}"
         return f"{view.task}: {lead}. {_ahead(rows, scores, info)}"
@@ -85,30 +89,30 @@ def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single:
     return f"{view.task}: {lead}; each of the others is worse than at least one system. {_ahead(rows, scores, info)}"
 
 
-def _ahead(rows: Sequence[Mapping[str, Any]], scores: Mapping[str, float], info: Mapping[str, Any]) -> str:
-    """How far the highest score lies above the next."""
-    first, second = sorted(scores, key=lambda name: -scores[name])[:2]
+def _ahead(rows: Sequence[Mapping[str, Any]], places: Mapping[str, float], info: Mapping[str, Any]) -> str:
+    """How far the first two are apart on the items that both answered; ``places``: the lowest stands first."""
+    first, second = sorted(places, key=lambda name: places[name])[:2]
     for row in rows:
         if {row["a"], row["b"]} == {first, second}:
-            ends = (row["low"], row["high"])
-            if row["a"] != first:
-                ends = (row["high"], row["low"])
-            low, high = (end if row["a"] == first or end is None else -end for end in ends)
+            sign = 1 if row["a"] == first else -1
+            ends = [row["low"], row["high"]][::sign]
+            low, high = (sign * end if wording.known(end) else None for end in ends)
             between = wording.change_interval(low, high, info)
-            if not row["difference"]:
-                return f"{isolate(first)} and {isolate(second)} score the same (95% interval {between})."
-            size = wording.points(row["difference"], info, 1)
-            return f"{isolate(first)} scores {size} above {isolate(second)} (95% interval {between})."
+            change = wording.change(sign * row["difference"], info)
+            between = f"95% interval of this pair alone {between}"
+            unit = " points" if wording.is_share(info) else ""
+            return f"{isolate(first)} − {isolate(second)}: {change}{unit} ({between})."
     return ""
 
 
-def _of_two(row: Mapping[str, Any], info: Mapping[str, Any], over: str) -> str:
+def _of_two(row: Mapping[str, Any], view: TaskView, over: str) -> str:
+    info = view.metrics[view.metric]
     if not is_clear(row):
         between = wording.change_interval(row["low"], row["high"], info)
         first, second = (isolate(row[side]) for side in ("a", "b"))
         difference = f"{wording.change(row['difference'], info)}, 95% interval {between}"
         return f"{first} and {second} cannot be told apart{over} (difference {difference})"
-    first, second = ("a", "b") if row["difference"] > 0 else ("b", "a")
+    first, second = ("a", "b") if direction(view, view.metric) * row["difference"] > 0 else ("b", "a")
     low, high = (wording.points(end, info, 1) for end in sorted(abs(row[end]) for end in ("low", "high")))
     between = f"{low.removesuffix(' points')} to {high}"
     size = wording.points(row["difference"], info, 1)
@@ -135,10 +139,12 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     columns = [(view, view.metric) for view in views]
     tasks = [view.task for view in views]
     sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
-    by_place = [ranks(view.labels, rows) for view, rows in zip(views, pairs, strict=True)]
+    by_place = [ranks(view.labels, rows, direction(view, view.metric)) for view, rows in zip(views, pairs, strict=True)]
     rows: list[dict[str, Any]] = []
-    estimates = model_rows(columns)
-    for system in sorted(estimates, key=lambda name: [place_of(row) for row in estimates[name]]):
+    estimates, signs = model_rows(columns), [direction(view, metric) for view, metric in columns]
+    for system in sorted(
+        estimates, key=lambda name: [place_of(row, sign) for row, sign in zip(estimates[name], signs, strict=True)]
+    ):
         for place, row in enumerate(estimates[system]):
             view = views[place]
             facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}

@@ -17,7 +17,6 @@ from kapwa.stats.families import is_clear
 
 MOST_PAIRS = 40
 MOST_OTHERS = 3
-ROUNDING = 1e-6
 
 
 def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
@@ -31,8 +30,7 @@ def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) ->
     columns = []
     for side, sign in (("a", 1), ("b", -1)):
         items = pl.col("n") * (pl.col("differing") + sign * pl.col("difference")) / 2
-        whole = told & ((items - items.round()).abs() < ROUNDING)
-        alone = pl.when(whole).then(items.round().cast(pl.Int64))
+        alone = pl.when(told).then(items.round().cast(pl.Int64))
         same = pl.struct("a", "b", "metric", "variant")
         summed = pl.when(alone.is_null().sum().over(same) < 2).then(alone.sum().over(same))
         shown = pl.when(pl.col("culture").is_null() & pl.col("metric").is_in(binary)).then(summed).otherwise(alone)
@@ -47,7 +45,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     """
     if not frame.height:
         return None
-    if frame["kind"][0] == "runs":
+    if frame["kind"][0] == "runs" and not any(run.scores["sample"].max() for run in view.runs):
         frame = with_flips(frame, view.metrics)
     shown = frame
     if frame.height > MOST_PAIRS:

@@ -15,7 +15,7 @@ from kapwa.report import wording
 from kapwa.report.charts import HeatChart, Square
 from kapwa.report.heat import heat_domain, square_of
 from kapwa.report.marks import Estimate
-from kapwa.report.overview import model_rows, place_of, topic_means
+from kapwa.report.overview import direction, model_rows, place_of, topic_means
 from kapwa.report.view import TaskView
 from kapwa.report.wording import label_text, pack
 from kapwa.stats.families import is_clear
@@ -26,7 +26,8 @@ _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 def crowd_across(view: TaskView) -> dict[str, Any]:
     """What a page says of many systems over all cultures: squares of systems by culture and by topic."""
     means = {name: rows[0] for name, rows in model_rows([(view, view.metric)]).items()}
-    order = sorted(view.labels, key=lambda name: place_of(means.get(name)))
+    sign = direction(view, view.metric)
+    order = sorted(view.labels, key=lambda name: place_of(means.get(name), sign))
     topics = topic_heats(view, order)
     return {
         **dict.fromkeys(("sentences", "cautions", "maps", "others", "reference", "gap_sentences", "topics"), ()),

@@ -74,10 +74,15 @@ def model_rows(columns: Sequence[TaskMetric]) -> dict[str, list[Estimate | None]
     return rows
 
 
-def place_of(row: Estimate | None) -> float:
-    """Sort higher scores first, and systems without a score last."""
+def direction(view: TaskView, metric: str) -> int:
+    """1 where a higher score is better, -1 where a lower one is."""
+    return -1 if view.metrics[metric].get("higher_is_better") is False else 1
+
+
+def place_of(row: Estimate | None, sign: int = 1) -> float:
+    """Sort better scores first (``sign``: :func:`direction`), and systems without a score last."""
     value = None if row is None else row["value"]
-    return -value if wording.known(value) else math.inf
+    return -sign * value if wording.known(value) else math.inf
 
 
 def model_table(views: Sequence[TaskView]) -> Table:

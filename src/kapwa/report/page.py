@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.files import write_text
+from kapwa.errors import UsageError
+from kapwa.files import filling, write_text
 from kapwa.report import answers as browsed
 from kapwa.report import (
     comparisons,
@@ -28,6 +29,7 @@ from kapwa.report import (
 )
 from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
+from kapwa.report.charts import SERIES
 from kapwa.report.html import render
 from kapwa.report.many import comparison_data, crowd_across
 from kapwa.report.people import people_blocks
@@ -71,7 +73,7 @@ def build_report(
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return its page.
 
     An ``out`` without an ending is a folder: ``index.html`` in it, and beside it every answer in pages of their own,
-    every estimate (``scores.csv``) and every two systems compared (``comparisons.csv``).
+    every estimate (``scores.csv``) and every two systems compared (``comparisons.csv``); other files in it stay.
 
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
     how many questions of each task readers can search with every answer; None for all, else what fits in a page that
@@ -83,16 +85,28 @@ def build_report(
     said = people_blocks(runs, views, people) if people else []
     for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
-    folder, crowd = None if out.suffix else out, any(view.crowded for view in views)
+        if view.crowded:
+            message = f"{len(view.runs)} systems are too many to show which are equal within a margin."
+            raise UsageError(message, hint=f"Report up to {len(SERIES)} at once, or compare two: kapwa compare A B.")
+    if out.suffix:
+        write_text(out, _page(views, said, _Answers(None, answers, browsed.ROOM // len(views)), equal_within))
+        return out
+    with filling(out) as folder:
+        write_text(folder / "index.html", _page(views, said, _Answers(folder, None, 0), equal_within))
+    return out / "index.html"
+
+
+def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equal_within: float | None) -> str:
+    """The page's text; ``said``: what people say of the answers. What lies beside it is written."""
+    folder, crowd = place.folder, any(view.crowded for view in views)
     ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
-    place = _Answers(folder, answers, browsed.ROOM // len(views))
     parts = [_task_part(view, place, equal_within) for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     several = [_together(group) for group in overview.together(views)] if len(views) > 1 else []
     lead, versions, made = notes.origin(views)
-    page = render(
+    return render(
         "report.html.j2",
         ["report.css"],
         beside=folder,
@@ -113,9 +127,6 @@ def build_report(
         made=made,
         maps=any(part["across"] and part["across"]["maps"] for part in parts),
     )
-    index = out if folder is None else folder / "index.html"
-    write_text(index, page)
-    return index
 
 
 class _Answers(NamedTuple):

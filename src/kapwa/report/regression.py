@@ -112,10 +112,15 @@ def judge(old: Run, new: Run, compared: pl.DataFrame, margin: float) -> Judgemen
     """
     view = TaskView(str(old.manifest["task"]), [old, new], ["old", "new"])
     info, measured = view.metrics[view.metric], compared.filter(pl.col("metric") == view.metric, pl.col("n") > 0)
-    variant = next((name for name in view.variants if name in measured["variant"]), "")
-    rows = measured.filter(variant=variant).to_dicts()
+    rows = measured.filter(variant=view.variant).to_dicts()
     if not rows:
-        raise DataError(f"The two share no item that both measured by {view.metric}.", hint="Ask both the same items.")
+        where = view.variant_words.removeprefix(", ") or "the items of both"
+        raise DataError(f"The two share no item measured by {view.metric}, {where}.", hint="Ask both the same items.")
+    if None not in (info.get("low"), info.get("high")) and margin > info["high"] - info["low"]:
+        raise UsageError(
+            f"The margin is {margin:g}; {view.metric} cannot differ by more than {info['high'] - info['low']:g}.",
+            hint="It is in the metric's own unit: for 2 points of a share write 0.02.",
+        )
     if len(rows) > 1 and rows[0]["culture"] is not None:
         raise UsageError("One culture in several languages has no mean.", hint="Compare runs in one language.")
     better = info.get("higher_is_better")
@@ -159,7 +164,7 @@ def _sentence(record: Row, info: Mapping[str, Any], margin: float, *, several: b
     where = f"in {record['place']}" if record["culture"] else f"on average over {record['cultures']} cultures"
     if record["culture"] and several:
         where += ", all cultures allowed for," if outcome else ", taken by itself,"
-    claim = f"{f'{loss} loss' if loss in ('any', 'no') else f'a loss {loss}'} is excluded"
+    claim = f"{'any loss' if loss == 'any' else f'a loss {loss}'} is excluded" if loss else "nothing is known of a loss"
     if outcome == "regression":
         claim = f"a loss above {allowed} is shown"
     elif outcome == "inconclusive":
@@ -173,10 +178,10 @@ def _sentence(record: Row, info: Mapping[str, Any], margin: float, *, several: b
 
 
 def _excluded(record: Row, info: Mapping[str, Any], margin: float) -> str:
-    """Which loss the interval of a row excludes: "above 5.6 points", "any" or "no"."""
+    """Which loss the interval of a row excludes: "above 5.6 points", "any"; "" without an interval."""
     loss = record["loss_excluded"]
     if loss is None:
-        return "no"
+        return ""
     return f"above {wording.points(loss, info, _digits(record, margin))}" if loss else "any"
 
 

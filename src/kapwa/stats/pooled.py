@@ -126,6 +126,7 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     mid_p: bool = False,
     equal_within: float | None = None,
     varies: bool = True,
+    permutations: int = PERMUTATIONS,
 ) -> list[PooledDifference]:
     """Compare A with B over several cultures, metric by metric: the mean over cultures of the paired difference.
 
@@ -133,8 +134,8 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     ``clusters``: (items,) labels; a question put to many cultures is one cluster. Cultures count alike.
 
     p-value: sign flips of whole questions over all cultures at once, exact for right/wrong values where all cultures
-    have equally many items (or nearly), else by 49,999 random flips. Interval: t with the standard error clustered by
-    question; for ``binary`` values Bonett and Price's on the effective sample size, as in
+    have equally many items (or nearly), else by ``permutations`` random flips. Interval: t with the standard error
+    clustered by question; for ``binary`` values Bonett and Price's on the effective sample size, as in
     :func:`kapwa.stats.intervals.paired_differences`. ``varies``: whether to test if the difference varies between
     cultures, which takes most of the time. Raises UsageError or DataError for input that does not fit.
     """
@@ -147,7 +148,7 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
         scale = math.lcm(*map(int, n[n > 0]))
         weight = (scale if scale <= _LARGEST_SCALE else 1) / np.maximum(n, 1)
         np.add.at(flips[:, k], codes[1][kept], differences[kept, k] * weight[codes[0][kept]])
-    p_values, ways = sign_flip_p_values(flips, replicates=PERMUTATIONS, seed=seed, mid_p=mid_p)
+    p_values, ways = sign_flip_p_values(flips, replicates=permutations, seed=seed, mid_p=mid_p)
     pooled = []
     for k in range(columns):
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))

@@ -7,19 +7,12 @@
     return plain === "" ? NaN : Number(plain);
   };
 
-  /* Numbers the largest first, then words; what is no number stands last in a column of numbers. */
-  function sort(table, column, descending) {
-    const body = table.tBodies[0];
-    const rows = [...body.rows].map(row => ({ row, text: words(row.cells[column]) }));
-    const numbers = rows.filter(({ text }) => !Number.isNaN(number(text))).length * 2 > rows.length;
-    const value = ({ text }) => (Number.isNaN(number(text)) ? -Infinity : number(text));
-    const order = numbers ? (a, b) => value(b) - value(a) : (a, b) => a.text.localeCompare(b.text);
-    rows.sort(order);
-    if (!descending) rows.reverse();
-    body.append(...rows.map(({ row }) => row));
-  }
+  /* What is no number stands last in a column of numbers, whichever way these go. */
+  const value = ({ text }, falling) => (Number.isNaN(number(text)) ? (falling ? -Infinity : Infinity) : number(text));
+  const texts = (table, column) => [...table.tBodies[0].rows].map(row => ({ row, text: words(row.cells[column]) }));
+  const numeric = rows => rows.filter(({ text }) => !Number.isNaN(number(text))).length * 2 > rows.length;
 
-  for (const table of document.querySelectorAll("table.board, .wide table, .scroll > table:not(.squares)")) {
+  for (const table of document.querySelectorAll(".scroll > table:not(.bare)")) {
     const heads = [...table.tHead.rows[0].cells];
     if (table.tBodies[0].rows.length < 3) continue;
     heads.forEach((head, column) => {
@@ -27,17 +20,23 @@
       const button = make("button", { type: "button", className: "sort", title: "Sort" }, ...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        const descending = head.getAttribute("aria-sort") !== "descending";
+        /* Numbers the largest first, words in the order of the alphabet; a second click turns them around. */
+        const rows = texts(table, column);
+        const numbers = numeric(rows);
+        const before = head.getAttribute("aria-sort");
+        const falling = before === null ? numbers : before === "ascending";
         for (const other of heads) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-        sort(table, column, descending);
+        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+        const rising = numbers ? (a, b) => value(a, falling) - value(b, falling) : (a, b) => a.text.localeCompare(b.text);
+        rows.sort((a, b) => (falling ? rising(b, a) : rising(a, b)));
+        table.tBodies[0].append(...rows.map(({ row }) => row));
       });
     });
   }
 
   /* Rows of systems, in every table that has them. */
   const board = document.querySelector("table.board");
-  const systems = [...document.querySelectorAll("table.board, .wide table")].flatMap(table => [...table.tBodies[0].rows]);
+  const systems = [...document.querySelectorAll("table.board, .systems table")].flatMap(table => [...table.tBodies[0].rows]);
   if (board && board.tBodies[0].rows.length > 10) {
     const box = make("input", { type: "search", autocomplete: "off", spellcheck: false });
     const status = make("p", { className: "found" });
@@ -53,7 +52,7 @@
       }
       status.textContent = wanted ? `${shown} ${shown === 1 ? "system" : "systems"}; ranks are those among all.` : "";
     });
-    board.parentElement.before(make("div", { className: "tools" }, labelled("Show systems whose name holds", box, "grow"), status));
+    board.parentElement.before(make("div", { className: "tools" }, labelled("Show systems whose name contains", box, "grow"), status));
   }
 
   const chosen = document.querySelector(".chosen");
@@ -76,13 +75,14 @@
     show();
 
     function show() {
-      tables.replaceChildren(...tasks.map(task => side(task)).filter(Boolean));
+      const sides = tasks.map(task => side(task)).filter(Boolean);
+      tables.replaceChildren(...(sides.length ? sides : [make("p", { textContent: "Choose two different systems of one task." })]));
     }
 
     function side(task) {
       const [a, b] = [first.value, second.value].map(name => task.systems.indexOf(name));
       if (a < 0 || b < 0 || a === b) return null;
-      const test = task.pairs.find(pair => pair.includes(a, 0) && (pair[0] === a || pair[1] === a) && (pair[0] === b || pair[1] === b));
+      const test = task.pairs.find(pair => (pair[0] === a || pair[1] === a) && (pair[0] === b || pair[1] === b));
       const head = make("tr", {}, ...["Culture", first.value, second.value].map((text, k) =>
         make("th", { scope: "col", className: k ? "number" : "" }, make("bdi", { textContent: text }))));
       const rows = task.cultures.map((culture, k) => make("tr", {},
