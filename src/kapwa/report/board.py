@@ -135,7 +135,7 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     columns = [(view, view.metric) for view in views]
     tasks = [view.task for view in views]
     sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
-    by_place = [ranks(view.labels, rows) for view, rows in zip(views, pairs, strict=True)]
+    by_place = [ranks(view.labels, rows) if len(view.runs) > 1 else {} for view, rows in zip(views, pairs, strict=True)]
     rows: list[dict[str, Any]] = []
     estimates = model_rows(columns)
     for system in sorted(estimates, key=lambda name: [place_of(row) for row in estimates[name]]):
