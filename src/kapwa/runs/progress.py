@@ -125,8 +125,11 @@ def _bar() -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
+    # On a narrow terminal a note goes on in the next line, and is not cut.
+    note = TextColumn("{task.fields[note]}", table_column=Column())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=12), MofNCompleteColumn(), note)
     with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
         rows = {}
 
