@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 WATCHED = 2000
 # The part of a run's time that judging may take.
 SHARE = 0.01
-_FIRST_ITEMS = 16
+_FIRST_ITEMS = 2
 
 
 @dataclass
@@ -46,7 +46,7 @@ class RunningMean:
     _waiting: list[tuple[Item, list[Request]]] | None = None
     _scores: list[pl.DataFrame] = field(default_factory=list)
     _most: int = _FIRST_ITEMS
-    _next: float = 0.0
+    _next: float | None = None  # seconds that the next look may take; None before the first
     _spent: float = 0.0
     _words: str = ""
 
@@ -55,7 +55,7 @@ class RunningMean:
 
         ``seconds`` since the asking began: judging takes a hundredth of them. What needs a model to judge is left out.
         """
-        if self._spent + self._next > SHARE * seconds:
+        if self._spent + (self._next or 0.0) > SHARE * seconds:
             return self._words
         began = time.perf_counter()
         try:
@@ -64,9 +64,13 @@ class RunningMean:
         except Exception as error:  # noqa: BLE001 - whatever a suite makes of a few answers, the run goes on
             log.warning("%s: no mean is shown while the model is asked (%s).", self.task.name, error)
             self._waiting = []
-        # The next look may have twice the items.
         took = time.perf_counter() - began
-        self._spent, self._next, self._most = self._spent + took, 2 * took, 2 * self._most
+        self._most *= 2
+        if self._next is None:
+            # Most of the first look loads what the end of the run needs, too: that is not counted.
+            self._next = took / 10
+        else:
+            self._spent, self._next = self._spent + took, 2 * took
         return self._words
 
     def _judge(self) -> bool:
