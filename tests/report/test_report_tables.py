@@ -19,6 +19,7 @@ from kapwa.report import comparisons, differences, tables, wording
 from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
+from kapwa.report.board import board_of
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.differences import with_flips
 from kapwa.report.html import csv_href
@@ -195,20 +196,47 @@ def test_of_very_many_pairs_the_clearest_are_shown_and_all_downloaded() -> None:
     assert table.rows[0][-1].strong
 
 
-def test_a_run_shows_sentence_score_floor_and_what_was_lost() -> None:
-    text = printed(render_run(make_run(gone={"failed": 2})))
-    assert "Filipino: smollm2 chose the best answer in" in text
-    row = next(line for line in text.splitlines() if line.split()[:3] == ["mc1", "Ilokano", "full"])
-    assert "42.3%" in row
-    assert "2 requests of 96 got no answer" in text
-    assert "2 failed and got no answer" in text
-    assert "No native speaker has reviewed it" in text
-    assert "mc1_reference" not in text
+def test_a_run_shows_its_row_of_the_board_its_cultures_and_what_was_lost() -> None:
+    run = make_run(gone={"failed": 2, "refused": 3})
+    text = printed(render_run(run), 80)
+    board, view = board_of([run]), arrange([run])[0]
+    cell = board.rows[0][1]
+    lines = [line.strip() for line in text.splitlines()]
+    row = next(place for place, line in enumerate(lines) if line.split() == ["smollm2", cell.text])
+    assert lines[row + 1] == cell.small
+    scores = [view.estimate(0, subject, "mc1") for subject in view.subjects]
+    info = view.metrics["mc1"]
+    assert (
+        ", ".join(
+            f"{subject.label} {wording.amount(row['value'], info)} ({wording.interval(row['low'], row['high'], info)})"
+            for subject, row in zip(view.subjects, scores, strict=True)
+            if row is not None
+        )
+        in lines
+    )
+    joined = " ".join(lines)
+    measured = sum(row["n"] for row in scores if row is not None)
+    assert f"Measured on {measured} prompts; variant: full. In the report: 2 other variants and" in joined
+    assert joined.count("got no answer") == 1
+    assert "2 requests of 96 got no answer" in joined
+    assert "Of all answers, 3 were refused." in joined
+    assert "No native speaker has reviewed it" in joined
+
+
+def test_the_row_of_one_culture_has_its_floors_and_ceiling_and_no_line_of_cultures() -> None:
+    run = make_run(cultures=("Filipino",), variants=("full",))
+    text = printed(render_run(run), 80)
+    rows = board_of([run]).rows
+    assert [name.text for name, _ in rows] == ["smollm2", "Guessing", "Best trick", "Ceiling"]
+    for name, score in rows:
+        assert re.search(rf"{name.text} +{score.text} *\n +{score.small}", text)
+    assert text.count("Filipino") == 2  # in warnings
+    assert "variant" not in text
 
 
 def test_markup_and_escapes_in_names_are_inert() -> None:
     text = printed(render_run(make_run("[red]m[bold]\x1b[31m", cultures=("Filipino",))))
-    assert "[red]m[bold][31m chose" in text
+    assert "[red]m[bold][31m " in text
     assert "\x1b" not in text
 
 
@@ -258,6 +286,7 @@ def test_the_table_of_a_run_never_breaks_numbers() -> None:
     row = run.estimates.filter((pl.col("metric") == "mc1") & (pl.col("group") == "all")).row(0, named=True)
     assert wording.interval(row["low"], row["high"], run.manifest["metrics"]["mc1"]) in text
     assert "95% interval" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.fixture(scope="module")

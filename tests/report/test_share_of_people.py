@@ -121,9 +121,8 @@ def test_order_map_and_csv_go_by_the_share_and_say_so(view: TaskView) -> None:
 
 
 def test_the_share_names_the_number_that_it_divides_on_page_and_terminal(view: TaskView) -> None:
-    shown = printed(render_run(view.runs[0]), 120)
-    assert " Of ceiling " in shown
-    assert f"Of ceiling: sem_b_loo ({TITLES['sem_b_loo']}) divided by what people score." in " ".join(shown.split())
+    shown = printed(render_run(answering("org/single", cultures=("Spain",))), 120)
+    assert re.search(r"\d+% \(\d+–\d+%\) of people’s score by sem_b_loo", " ".join(shown.split()))
     few = arrange([answering("org/few", cultures=("Spain", "Iran", "Greece"))])[0]
     for reading in readings(few, few.subjects[0]):
         assert re.search(r", at \d+% \(\d+–\d+%\) of it by sem_b_loo\.$", score_sentence(reading))

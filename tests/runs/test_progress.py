@@ -94,6 +94,18 @@ def test_a_terminal_gets_a_bar_for_each_label_on_stderr_only(
     assert capsys.readouterr().out == ""
 
 
+def test_on_a_narrow_terminal_nothing_of_a_note_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    so_far = "mc1 24% (9–46%) on 12 items so far"
+    with showing(None) as show:
+        show(Snapshot("kalahi/mc smollm2", "asking", 34, 12, amount=900, seconds=30.0, so_far=so_far))
+    assert "…" not in stream.getvalue()
+    assert so_far in " ".join(stream.getvalue().split())
+
+
 def test_a_callable_gets_every_snapshot() -> None:
     seen: list[Snapshot] = []
     with showing(seen.append) as show:

@@ -128,7 +128,9 @@ class RegressionOptions:
 
     margin: Annotated[float | None, option("SHARE", "Did RUN_B lose more than this? 0.02 is 2 points.", _GATE)] = None
     fail_on: Annotated[Literal["regression"] | None, option("OUTCOME", "Exit with 3 on a regression.", _GATE)] = None
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 if unclear.", rich_help_panel=_GATE)] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 for a regression, 4 if unclear.", rich_help_panel=_GATE)
+    ] = False
     junit: Annotated[Path | None, option("FILE", "Write a JUnit file: a test case a culture.", _GATE)] = None
     markdown: Annotated[Path | None, option("FILE", "Write a table for a job's summary or a comment.", _GATE)] = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -169,6 +170,8 @@ def finish(task: Any, model: Any, *, json: bool, several: bool = False, **settin
     elif not several:
         show_json(run.as_dict())
     note(f"Report: {page}")
+    if not several and len(list(run.path.parent.glob("*/run.json"))) > 1:
+        note(f"With the other runs there: kapwa report {quote(str(run.path.parent))}/* -o report.html")
     cached = run.manifest.get("cache")
     if cached:
         note(f"From the cache: {cached['answers']} of {run.manifest['counts']['answered']} answers.")

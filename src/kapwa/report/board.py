@@ -139,12 +139,14 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     columns = [(view, view.metric) for view in views]
     tasks = [view.task for view in views]
     sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
-    by_place = [ranks(view.labels, rows, direction(view, view.metric)) for view, rows in zip(views, pairs, strict=True)]
+    signs = [direction(view, metric) for view, metric in columns]
+    by_place = [
+        ranks(view.labels, rows, sign) if len(view.runs) > 1 else {}
+        for view, rows, sign in zip(views, pairs, signs, strict=True)
+    ]
     rows: list[dict[str, Any]] = []
-    estimates, signs = model_rows(columns), [direction(view, metric) for view, metric in columns]
-    for system in sorted(
-        estimates, key=lambda name: [place_of(row, sign) for row, sign in zip(estimates[name], signs, strict=True)]
-    ):
+    estimates = model_rows(columns)
+    for system in sorted(estimates, key=lambda name: list(map(place_of, estimates[name], signs))):
         for place, row in enumerate(estimates[system]):
             view = views[place]
             facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}

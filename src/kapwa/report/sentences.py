@@ -289,11 +289,12 @@ def family_note(frame: pl.DataFrame) -> str:
     return f"p (Holm): over {'; '.join(label_text(name) for name in names[:3])}{more}."
 
 
-def of_people_note(view: TaskView, metrics: Iterable[str], lead: str = "Of people’s score") -> str:
+def of_people_note(view: TaskView, metrics: Iterable[str]) -> str:
     """Say which metrics are divided by what people score, where these are not the scores themselves."""
     shown = set(metrics)
     names = dict.fromkeys(paired for (metric, _), paired in view.paired.items() if metric in shown)
-    return " ".join(f"{lead}: {name} ({view.titles.get(name, name)}) divided by what people score." for name in names)
+    said = (f"{name} ({view.titles.get(name, name)}) divided by what people score." for name in names)
+    return " ".join(f"Of people’s score: {words}" for words in said)
 
 
 def phrase_words(info: Mapping[str, Any], value: str, items: str) -> str:

@@ -74,10 +74,10 @@ def _across(view: TaskView, run: int, mean: Estimate | None, told_of: Held | Non
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
     against = against_words(Reading(model, told_of[0], info, told_of[1], verdicts=told_of[2]), 1) if told_of else ""
     pooled = f" On average {against[:1].lower()}{against[1:]}." if against else ""
-    return f"{told}{_spread_words(view, run)}{pooled}{_count_words(view, run)}"
+    return f"{told}{spread_words(view, run)}{pooled}{_count_words(view, run)}"
 
 
-def _spread_words(view: TaskView, run: int) -> str:
+def spread_words(view: TaskView, run: int) -> str:
     """Whether cultures differ by more than noise; the worst and the best where these two are told apart."""
     compared, info = view.compared(view.metric), view.metrics[view.metric]
     spread, tests = compared.spreads[run], sum(one is not None for one in compared.spreads)

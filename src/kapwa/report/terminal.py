@@ -11,10 +11,12 @@ import polars as pl
 
 from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
+from kapwa.report.board import board_table
 from kapwa.report.comparisons import over_cultures, variant_name
-from kapwa.report.render import new_table
-from kapwa.report.summaries import across_sentences, over_sentences
-from kapwa.report.view import arrange
+from kapwa.report.render import new_table, plain, terminal_table
+from kapwa.report.sentences import outcome_words
+from kapwa.report.summaries import over_sentences, spread_words
+from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
@@ -24,73 +26,46 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 MOST_ROWS = 24
-# Of more cultures than fit a screen, so many at each end are shown.
-_AT_EACH_END = 5
 # Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
 _SHORT_NAME = 12
-_SHARE = {"low": 0, "high": 1}
 
 
 def render_run(run: Run) -> Group:
-    """Return a run for the terminal: headline sentences, a table of scores, and what was lost.
-
-    The table holds the headline metrics, by culture and variant, with 95 % intervals, the best trick that takes no
-    cultural knowledge, and the ceiling.
-    """
+    """Return a run for the terminal: its row of the board, its cultures in a line, warnings, and what was lost."""
     from rich.console import Group
     from rich.text import Text
 
     view = arrange([run])[0]
-    subjects = view.subjects
-    if view.many and len(subjects) > MOST_ROWS:
-        ranked = view.by_score(view.metric)
-        subjects = ranked if len(ranked) <= 2 * _AT_EACH_END else [*ranked[:_AT_EACH_END], *ranked[-_AT_EACH_END:]]
-    # Many cultures in every metric and variant would run off the screen.
-    metrics, variants = ([view.metric], view.variants[:1]) if view.many else (view.headline, view.variants)
-    told = across_sentences(view) if view.many else []
-    for subject in [] if view.many else subjects:
-        head = f"{subject.label}: " if len(subjects) > 1 else ""
-        told += [head + sentences.score_sentence(reading) for reading in sentences.readings(view, subject)]
-    rows, sizes = [], {"Metric": len(metrics), "Culture": len(subjects), "Variant": len(variants)}
-    # What is the same in all rows stands once above the table: names and numbers have to fit 80 columns.
-    parts = [name for name, size in sizes.items() if size > 1]
-    for metric, subject, variant in product(metrics, subjects, variants):
-        row = view.estimate(0, subject, metric, variant)
-        if row is None:
-            continue
-        info, (_, _, best, top, _) = view.metrics[metric], view.marks(subject, metric, variant)
-        names = {"Metric": metric, "Culture": label_text(subject.label), "Variant": label_text(variant)}
-        cells = [*(names[part] for part in parts), wording.amount(row["value"], info)]
-        cells += [wording.interval(row["low"], row["high"], info)]
-        cells += [wording.amount(mark.value if mark else None, info) for mark in (best, top)]
-        share = wording.NOTHING if top is None else wording.amount(top.relative, _SHARE, 0)
-        rows.append([*cells, share, f"{row['n']:,}"])
-    same = "; ".join(f"{name}: {names[name]}" for name in sizes if rows and name not in parts)
-    columns = [*parts, "Score", "95% interval", "Best trick", "Ceiling", "Of ceiling", "n"]
-    if all(row[-2] == wording.NOTHING for row in rows):
-        columns, rows = [*columns[:-2], "n"], [[*row[:-2], row[-1]] for row in rows]
-    table = new_table(columns, rows, names=parts)
-    under, others = [], len(view.metrics) - len(metrics)
-    if len(subjects) < len(view.subjects):
-        hidden = len(view.subjects) - len(subjects)
-        compared = view.compared(view.metric)
-        by = "" if compared.top is None else f" by the {compared.words}"
-        under.append(f"The highest and the lowest{by}; {hidden} more between them in the report.")
-    # What is divided need not be the score in the row: people are judged by keys without one person, say.
-    under += filter(None, [sentences.of_people_note(view, metrics, "Of ceiling")] if "Of ceiling" in columns else [])
-    if len(variants) < len(view.variants):
-        under.append(f"The variant shown: {variant_name(view.variant)}; other variants in the report.")
-    if others > 0:
-        under.append(f"{wording.count(others, 'other metric')} in estimates.parquet and in the report.")
-    warned = (*notes.warnings(view), *sentences.loss_sentences(view))
+    board = board_table([view], [()])
+    rows = [view.estimate(0, subject, view.metric, name) for subject, name in product(view.subjects, view.variants)]
+    # Requests that failed are among the warnings.
+    lost = outcome_words([{**row, "failed": 0} for row in rows if row is not None])
+    n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
+    measured = f"Measured on {wording.count(n, *view.noun)}"
+    measured += f"; variant: {variant_name(view.variant)}." if variants else "."
+    others = [wording.count(variants, "other variant")] if variants else []
+    others += [wording.count(metrics, "other metric")] if metrics else []
+    measured += f" In the report: {' and '.join(others)}." if others else ""
     return Group(
-        *(Text(label_text(sentence)) for sentence in told),
-        Text(""),
-        *([Text(same)] if same else []),
-        table,
-        *(Text(line, style="dim") for line in under),
-        *(Text(label_text(said), style="yellow") for said in warned),
+        terminal_table(board),
+        *([Text(_cultures(view))] if len(view.subjects) > 1 else []),
+        Text(f"{board.note} {measured}", style="dim"),
+        *(Text(plain(line), style="yellow") for line in notes.warnings(view)),
+        *([Text(f"Of all answers, {lost}.", style="yellow")] if lost else []),
     )
+
+
+def _cultures(view: TaskView) -> str:
+    """The score of each culture, in a line; of many, how far they are apart."""
+    if view.many:
+        words = spread_words(view, 0).lstrip(".: ")
+        return plain(words[:1].upper() + words[1:])
+    info, parts = view.metrics[view.metric], []
+    for subject in view.subjects:
+        row = view.estimate(0, subject, view.metric) or dict.fromkeys(("value", "low", "high"))
+        between = wording.interval(row["low"], row["high"], info)
+        parts.append(f"{subject.label} {wording.amount(row['value'], info)} ({between})")
+    return plain(", ".join(parts))
 
 
 def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> Group:

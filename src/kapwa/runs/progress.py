@@ -19,7 +19,7 @@ class Snapshot:
     ``label``: what is done; each has a bar of its own. ``stage``: a run's "asking", "judging" or "done". ``total``: of
     a run, its distinct requests; ``done``: those durable in the journal, errors included; ``kept``: those of them that
     this process did not have to ask; ``failed``: those whose answer is an error. ``amount`` of ``unit``: tokens written
-    or read, or texts compared, by this process in ``seconds``.
+    or read, or texts compared, by this process in ``seconds``. ``so_far``: in words, what a run's score is so far.
     """
 
     label: str
@@ -31,6 +31,7 @@ class Snapshot:
     amount: int = 0
     seconds: float = 0.0
     unit: str = "tokens"
+    so_far: str = ""
 
     @property
     def asked(self) -> int:
@@ -54,11 +55,15 @@ class Snapshot:
             parts.append(f"{clock((self.total - self.done) * pace)} to go")
         if self.failed:
             parts.append(f"{self.failed:,} failed")
+        if self.so_far:
+            parts.append(self.so_far)
         return ", ".join(parts)
 
 
 Show = Callable[[Snapshot], None]
 Progress = bool | None | Show
+# So long a run is asked before its score so far is shown, in seconds.
+_BEFORE_SCORES = 10.0
 
 
 @contextmanager
@@ -72,12 +77,16 @@ def showing(progress: Progress) -> Iterator[Show]:
     if callable(progress):
         yield progress
     elif progress is False or (progress is None and not terminal):
-        yield lambda _snapshot: None
+        yield silent
     elif terminal:
         with _bar() as show:
             yield show
     else:
         yield PlainLines(sys.stderr)
+
+
+def silent(_: Snapshot) -> None:
+    """Show nothing."""
 
 
 def clock(seconds: float) -> str:
@@ -116,8 +125,11 @@ def _bar() -> Iterator[Show]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
+    # On a narrow terminal a note goes on in the next line, and is not cut.
+    note = TextColumn("{task.fields[note]}", table_column=Column())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=12), MofNCompleteColumn(), note)
     with Bar(*columns, console=Console(stderr=True), transient=False) as bar:
         rows = {}
 
@@ -134,8 +146,18 @@ def _bar() -> Iterator[Show]:
 class Meter:
     """Counts what is done and tells ``show``; ``state`` is what it told last."""
 
-    def __init__(self, show: Show, label: str, total: int, *, stage: str = "asking", unit: str = "tokens") -> None:
-        self._show, self._began = show, time.monotonic()
+    def __init__(
+        self,
+        show: Show,
+        label: str,
+        total: int,
+        *,
+        stage: str = "asking",
+        unit: str = "tokens",
+        so_far: Callable[[float], str] | None = None,
+    ) -> None:
+        """``so_far``: what says a run's score so far, of the seconds since the asking began."""
+        self._show, self._began, self._so_far = show, time.monotonic(), None if show is silent else so_far
         self.state = Snapshot(label, stage, total, unit=unit)
         show(self.state)
 
@@ -162,9 +184,12 @@ class Meter:
                 tokens += usage.completion_tokens
             else:
                 tokens += usage.prompt_tokens + sum(score.n_tokens for score in response.logprobs or ())
+        seconds = time.monotonic() - self._began
+        if self._so_far is not None and seconds >= _BEFORE_SCORES:
+            self.state = replace(self.state, so_far=self._so_far(seconds))
         self.add(len(responses), failed=sum(response.failed for response in responses), amount=tokens)
 
     def enter(self, stage: str) -> None:
         """Tell that the run has come to ``stage``."""
-        self.state = replace(self.state, stage=stage)
+        self.state = replace(self.state, stage=stage, so_far="")
         self._show(self.state)

@@ -21,6 +21,7 @@ from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.responses import unused_note
 from kapwa.runs.schema import NAME
+from kapwa.runs.so_far import RunningMean
 from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Task
 
@@ -70,7 +71,8 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
         shared = opened.enter_context(closing(AnswerCache(cache, model))) if cache is not None else None
         store = opened.enter_context(_opened(folder, index.identity, described))
         show = opened.enter_context(showing(progress))
-        meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total)
+        running = RunningMean(task, items, model.fingerprint, store)
+        meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total, so_far=running.look)
         opened.enter_context(_resumable(store, folder))
         execution = Execution(model, store, meter, shared)
         # Where batches are planned, the plan says what is asked again, and counts.

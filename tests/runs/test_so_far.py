@@ -1,0 +1,140 @@
+"""The mean shown while a run is asked: that of the whole run in the end, at next to no cost, and never in its way."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from test_kill import tables
+from tiny_suite import TinyModel, TinyTask
+
+from kapwa.records import Answer, Item
+from kapwa.runs import progress
+from kapwa.runs.directory import Run
+from kapwa.runs.execute import Execution
+from kapwa.runs.progress import Meter, Snapshot, showing
+from kapwa.runs.requests import RequestIndex
+from kapwa.runs.runner import run_task
+from kapwa.runs.so_far import SHARE, RunningMean
+from kapwa.runs.store import AnswerStore
+from kapwa.suites.base import Judged, MetricInfo
+
+ENOUGH = 1e9  # seconds after which a look has all the time it wants
+
+
+def answered(task: TinyTask, model: TinyModel, part: int | None = None) -> RunningMean:
+    """A running mean of which the model has answered the first ``part`` requests (None: all)."""
+    items, store = task.items(), AnswerStore(None)
+    index = RequestIndex(task, items, model.fingerprint)
+    requests = list(index.distinct())[:part]
+    Execution(model, store, Meter(lambda _: None, "x", len(requests))).execute("generate", requests)
+    return RunningMean(task, items, model.fingerprint, store)
+
+
+def looked(mean: RunningMean) -> str:
+    """What is said once no look adds anything."""
+    said = [mean.look(ENOUGH) for _ in range(16)]
+    assert said[-1] == said[-2]
+    return said[-1]
+
+
+@pytest.mark.parametrize("variants", [("full",), ("partial", "full")])
+def test_where_all_is_answered_it_is_the_score_of_the_run(tmp_path: Path, variants: tuple[str, ...]) -> None:
+    task = TinyTask(n=90, variants=variants)
+    run = Run(run_task(task, TinyModel(), out=tmp_path, progress=False))
+    row = run.estimates.row(by_predicate=(pl.col("metric") == "half") & (pl.col("group") == "all")
+                            & (pl.col("variant") == variants[0]), named=True)  # fmt: skip
+    value, low, high = (f"{100 * row[name]:.0f}" for name in ("value", "low", "high"))
+    assert looked(answered(task, TinyModel())) == f"half {value}% ({low}–{high}%) on 90 items so far"
+
+
+def test_over_cultures_each_counts_alike() -> None:
+    class Two(TinyTask):
+        def _item(self, i: int, variant: str) -> Item:
+            return replace(super()._item(i, variant), culture="Big" if i < 30 else "Small")
+
+    mean = answered(Two(n=40), TinyModel())
+    said = looked(mean)
+    scores = pl.concat(mean._scores)
+    expected = scores.group_by("culture").agg(pl.col("value").mean())["value"].mean()
+    assert said.startswith(f"half {100 * expected:.0f}% (")  # type: ignore[operator]
+    assert expected != pytest.approx(scores["value"].mean())
+
+
+def test_only_items_whose_every_answer_is_there_count() -> None:
+    class Twice(TinyTask):
+        def requests(self, items: Sequence[Item]) -> Any:
+            for request in super().requests(items):
+                yield request
+                yield replace(request, messages=(*request.messages, *request.messages))
+
+    assert looked(answered(Twice(n=20, shared=False), TinyModel(), part=13)).endswith(" on 6 items so far")
+    assert looked(answered(TinyTask(), TinyModel(), part=0)) == ""
+    assert looked(answered(TinyTask(n=20, shared=False), TinyModel(fails="what of"))) == ""
+
+
+def test_judging_takes_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("kapwa.runs.so_far.time.perf_counter", lambda: now[0])
+
+    class Slow(TinyTask):
+        def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+            now[0] += 0.01 * len(items)
+            return super().score(items, answers)
+
+    mean, judged = answered(Slow(n=3000, shared=False), TinyModel()), []
+    for seconds in range(10, 3000):
+        mean.look(seconds)
+        judged.append(now[0])
+        # The first look, of two items, is not counted.
+        assert now[0] <= 0.02 + SHARE * seconds + 1e-9
+    assert judged[-1] > 0.4 * SHARE * 3000
+
+
+def test_a_suite_that_cannot_judge_a_few_answers_does_not_end_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    class Whole(TinyTask):
+        def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+            raise ZeroDivisionError("all or nothing")
+
+    assert looked(answered(Whole(), TinyModel())) == ""
+    assert len(caplog.messages) == 1
+    assert "no mean is shown" in caplog.messages[0]
+
+
+def test_a_model_that_judges_is_not_asked_twice() -> None:
+    class Judging(TinyTask):
+        @property
+        def metrics(self) -> dict[str, MetricInfo]:
+            return super().metrics | {"judged": MetricInfo("judged", "Judged", 0.0, 1.0, judged_by="model")}
+
+        def score(self, items: Sequence[Item], answers: Sequence[Answer]) -> Judged:
+            raise AssertionError
+
+    assert looked(answered(Judging(), TinyModel())) == ""
+
+
+@dataclass
+class Pausing(TinyModel):
+    delay: float = 0.02
+
+
+def test_a_run_shows_it_while_it_asks_and_is_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = TinyTask(n=60, shared=False)
+    plain = run_task(task, Pausing(), out=tmp_path / "plain", progress=False)
+    monkeypatch.setattr(progress, "_BEFORE_SCORES", 0.0)
+    monkeypatch.setattr("kapwa.runs.so_far.SHARE", 1.0)
+    seen: list[Snapshot] = []
+    shown = run_task(task, Pausing(), out=tmp_path / "shown", progress=seen.append)
+    notes = [snapshot.note for snapshot in seen if snapshot.so_far]
+    assert re.search(r", half \d+% \(\d+–\d+%\) on \d+ items so far$", notes[-1])
+    assert {snapshot.stage for snapshot in seen if snapshot.so_far} == {"asking"}
+    assert tables(plain) == tables(shown)
+
+
+def test_where_nothing_is_shown_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_BEFORE_SCORES", 0.0)
+    with showing(False) as show:
+        Meter(show, "x", 1, so_far=lambda _: pytest.fail("judged")).answered([])
