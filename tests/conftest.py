@@ -27,6 +27,8 @@ hypothesis.settings.load_profile("kapwa")
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are processors: tests also wait, for servers, disks and browsers."""
+    if wanted := os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return int(wanted)
     return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 

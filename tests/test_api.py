@@ -167,8 +167,14 @@ def test_a_report_is_written_from_python(tmp_path: Path) -> None:
     for source in (run, run.path, [str(run.path)]):
         page = kapwa.write_report(source, tmp_path / "page.html")
         assert "Over a half" in page.read_text(encoding="utf-8")
-    with pytest.raises(UsageError, match="it is a folder"):
+    with pytest.raises(UsageError, match="it is a folder with other files"):
         kapwa.write_report(run, tmp_path)
+    assert not (tmp_path / "index.html").exists()
+    for _ in range(2):  # a folder of an earlier report is filled again
+        assert kapwa.write_report(run, tmp_path / "board") == tmp_path / "board" / "index.html"
+    (tmp_path / "page.d").mkdir()
+    with pytest.raises(UsageError, match="it is a folder"):
+        kapwa.write_report(run, tmp_path / "page.d")
 
 
 @pytest.mark.parametrize(

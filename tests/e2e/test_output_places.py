@@ -117,7 +117,7 @@ def test_a_read_only_folder_is_told_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", sorted(main._PATHS))
 def test_errors_without_a_path_are_no_fault_of_a_path(number: int) -> None:
-    assert main._system_problem(OSError(number, "said")) == ""
-    assert main._system_problem(OSError(number, "said", "here")).startswith("here cannot be used: ")
-    assert main._system_problem(OSError(number, "said", "old", None, "new")).startswith("new cannot be used: ")
-    assert main._system_problem(OSError(errno.ECONNREFUSED, "said", "here")) == ""
+    assert main._system_problem(OSError(number, "said")) is None
+    assert str(main._system_problem(OSError(number, "said", "here"))).startswith("here cannot be used: ")
+    assert str(main._system_problem(OSError(number, "said", "old", None, "new"))).startswith("new cannot be used: ")
+    assert main._system_problem(OSError(errno.ECONNREFUSED, "said", "here")) is None

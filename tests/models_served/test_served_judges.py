@@ -37,7 +37,7 @@ main.run()
 @pytest.fixture(scope="module")
 def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wrong reply to every question of the sample packs, so that each is put to the judge."""
-    task = kapwa.load_task("blend/saq", variant="local/inst-4")
+    task = kapwa.load_task("blend/saq", variant="all")
     rows = [{"item_id": one.id, "variant": one.variant, "text": f"zzq {i}"} for i, one in enumerate(task.items())]
     path = tmp_path_factory.mktemp("replies") / "replies.csv"
     pl.DataFrame(rows).write_csv(path)
@@ -47,7 +47,7 @@ def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def line(verb: str, replies: Path, *killed: int) -> list[str]:
     words = ["build", "mcq", "--judge", "openai:stub", "--output", "mcq"]
     if verb == "score":
-        words = ["score", "blend/saq", "--variant", "local/inst-4", "--responses", str(replies), "--out", "runs"]
+        words = ["score", "blend/saq", "--variant", "all", "--responses", str(replies), "--out", "runs"]
         words += ["--matcher", "judge", "--judge", "openai:stub"]
     begin = ["python", "-c", KILLED, *map(str, killed)] if killed else ["kapwa"]
     return [str(warm.programs() / begin[0]), *begin[1:], *words]
@@ -137,5 +137,6 @@ def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies:
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
+    assert kept(tmp_path) > durable, "nothing was left to be asked"
     assert KILLS - ended >= KILLS // 2, "killed too seldom"
     assert durable > 0

@@ -138,6 +138,7 @@ def judged(server: StubProcess, tmp_path_factory: pytest.TempPathFactory) -> dic
     [
         ("replica", "stub", signal.SIGKILL),
         ("driver", "stub", signal.SIGINT),
+        ("driver", "stub", signal.SIGKILL),
         ("driver", "other", signal.SIGKILL),
         ("driver", "other", signal.SIGTERM),
     ],
@@ -202,7 +203,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[str, ...],
     return words, folder, folder / finished(folder, "", *words, "--workers", "1")["path"]
 
 
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_an_analysis_on_ray_outlives_its_driver(
     tmp_path: Path, ray_folder: str, analysed: tuple[tuple[str, ...], Path, Path], by: signal.Signals
 ) -> None:

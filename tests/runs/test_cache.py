@@ -96,6 +96,16 @@ def test_pruning_by_size_takes_the_oldest_and_gives_the_room_back(tmp_path: Path
     assert (tmp_path / "answers.sqlite").stat().st_size < 1_100_000 < before
 
 
+@pytest.mark.parametrize(("count", "size", "share"), [(90, 30_000, 0.9), (120, 20_000, 0.95), (300, 8_000, 0.95)])
+def test_pruning_takes_few_long_answers_where_few_are_too_many(
+    tmp_path: Path, count: int, size: int, share: float
+) -> None:
+    filled(tmp_path, count, size=size).close()
+    with open_cache(tmp_path)[0] as store:
+        gone = prune(store, most_bytes=int(share * size_of(store)))
+    assert 0 < gone.answers < 3 * (1 - share) * count
+
+
 def test_pruning_while_others_read_and_write(tmp_path: Path) -> None:
     with filled(tmp_path, 3000, size=300) as writer, open_cache(tmp_path)[0] as store:
         prune(store, most_bytes=0)

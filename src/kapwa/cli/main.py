@@ -212,7 +212,11 @@ def _fail(error: KapwaError, for_programs: bool) -> None:
     if for_programs:
         path, row, column = (getattr(error, name, None) for name in ("path", "row", "column"))
         where = {"file": None if path is None else str(path), "row": row, "column": column}
-        show_json({"error": {"what": error.message, "where": where, "remedy": remedy, "exit_code": 2}})
+        try:
+            show_json({"error": {"what": error.message, "where": where, "remedy": remedy, "exit_code": 2}})
+            sys.stdout.flush()
+        except OSError:  # a full disk, or a reader who has left: what is wrong stands on stderr
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(2)
 
 

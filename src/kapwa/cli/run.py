@@ -193,11 +193,14 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: 
         raise UsageError("A label names one run, but several models are named.", hint="Give each run its own command.")
     for spec in specs:  # a misspelt name is told before hours of asking another model
         checked_spec(spec, {name: value for name, value in settings.items() if name != "engine"})
-    runs, failed = [], []
+    runs: list[Any] = []
+    failed: list[str] = []
     for spec in specs:
         try:
             runs.append(finish(task, load_model(spec, **settings), several=True, **vars(evaluation)))
         except KapwaError as error:
+            if evaluation.json and len(failed) == len(specs) - 1:  # none could be asked: an error for programs, too
+                raise
             failed.append(spec)
             note(f"error: {spec}: {error}")
     if runs:

@@ -40,6 +40,8 @@ def write_report(
     """
     page, found = Path(out), opened(runs)
     why = "it is a folder" if page.is_dir() and page.suffix else in_the_way(page.parent if page.suffix else page)
+    if why is None and page.is_dir() and any(page.iterdir()) and not _is_report(page / "index.html"):
+        why = "it is a folder with other files"
     if why is not None:
         raise UsageError(f"{page} cannot be written: {why}.", hint="Name another place.")
     if isinstance(found, Analysis):
@@ -58,6 +60,14 @@ def write_report(
 
     more: dict[str, Any] = {"answers": answers, "same": same, "equal_within": equal_within}
     return build_report(found, page, people=[Path(one) for one in people], **more)
+
+
+def _is_report(page: Path) -> bool:
+    """Whether Kapwa made this page: its folder may be filled again."""
+    return (
+        page.is_file()
+        and 'name="generator" content="kapwa"' in page.read_text(encoding="utf-8", errors="replace")[:2000]
+    )
 
 
 def opened(runs: Source | Sequence[Source], tell: Callable[[str], None] = log.warning) -> Analysis | list[Run]:

@@ -38,7 +38,7 @@ from kapwa.suites.items import grouped
 log = logging.getLogger(__name__)
 
 FILE = "answers.sqlite"
-_STEP = 100  # answers taken out at a time, at least
+_ROW = 64  # about what a row takes besides its payload: its key twice, and numbers
 # Whose the answers of a damaged session are.
 _UNKNOWN: ModelRecord = {"id": "?", "revision": "", "fingerprint": {}}
 _CHOOSE = "Name a new or empty folder, or one that is a cache already."
@@ -241,22 +241,24 @@ def prune(
     ``before``: only those of runs that added nothing since this time (Unix seconds). ``model``: only those of models of
     this name, or name@revision. ``most_bytes``: no more than until the file is this small.
     """
-    start = size_of(store)
-    gone = 0
+    start, gone = size_of(store), 0
     ids = []
     for session in store.sessions():
         about = session.record.get("model", _UNKNOWN)
         of_model = model in (None, about["id"], f"{about['id']}@{about['revision']}")
         if of_model and (before is None or session.ended < before):
             ids.append(str(session.number))
-    chosen = f"FROM responses WHERE session IN ({','.join(ids)})"
+    weighed = f"SELECT id, sum(length(payload) + {_ROW}) OVER (ORDER BY id) - length(payload) - {_ROW} AS older "
+    oldest = f"{weighed} FROM responses WHERE session IN ({','.join(ids)})"
     while (size := size_of(store)) > (-1 if most_bytes is None else most_bytes):
-        left = store.rows(f"SELECT count(*) {chosen}")[0][0]
-        # Half of what is too much, were all answers of one size, and then again: so hardly more goes than must.
-        n_oldest = left if most_bytes is None else left * (size - most_bytes) // (2 * size) + _STEP
+        limit = None
+        if most_bytes is not None:
+            # Rows weigh more in the file than their payloads; a little more is taken than needed, to be done soon.
+            weight = store.rows(f"SELECT coalesce(sum(length(payload) + {_ROW}), 0) FROM responses")[0][0]  # noqa: S608
+            limit = (size - most_bytes) * weight / size + _ROW * 100
         with store.transaction() as connection:
-            delete = f"DELETE FROM responses WHERE id IN (SELECT id {chosen} ORDER BY id LIMIT ?)"  # noqa: S608
-            n_deleted = connection.execute(delete, (n_oldest,)).rowcount
+            delete = f"DELETE FROM responses WHERE id IN (SELECT id FROM ({oldest}) WHERE ? IS NULL OR older < ?)"  # noqa: S608
+            n_deleted = connection.execute(delete, (limit, limit)).rowcount
         gone += n_deleted
         if not n_deleted:
             break

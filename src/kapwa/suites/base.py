@@ -199,6 +199,8 @@ class Step(ABC):
 
 def with_steps(task: Task, steps: Sequence[Step]) -> Task:
     """Return ``task`` with ``steps`` around it, the first innermost; raise UsageError for one that it does not take."""
+    if not isinstance(task, Task):
+        raise UsageError(f"{type(task).__name__} is no kapwa.suites.base.Task.", hint="Make the task of a suite one.")
     for step in steps:
         if step.name not in task.takes:
             hint = "Its data hold prompts of their own: write further ones there."
