@@ -54,6 +54,13 @@ def report(
         Literal["text", "markdown", "latex"] | None,
         option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
     ] = None,
+    paper: Annotated[
+        str | None,
+        option("TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, blend-11."),
+    ] = None,
+    groups: Annotated[
+        Path | None, option("FILE", "Groups of systems in that table: a table with the columns system, group.")
+    ] = None,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -61,7 +68,9 @@ def report(
     """
     import kapwa
     from kapwa.analysis.result import Analysis
+    from kapwa.report.paper_tables import table_of_systems
     from kapwa.report.people import export_people_csv
+    from kapwa.report.render import latex_table, markdown_table, terminal_table
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
@@ -71,9 +80,11 @@ def report(
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     sources = opened(runs, note)
-    if table is not None and isinstance(sources, Analysis):
-        raise UsageError("An analysis has no board of systems.", hint="Leave --table out.")
-    named = parse_same(same or ())
+    shown, named = None, parse_same(same or ())
+    if any(chosen is not None for chosen in (table, paper, groups)):
+        if isinstance(sources, Analysis):
+            raise UsageError("An analysis has no table of systems.", hint="Leave --table, --paper and --groups out.")
+        shown = table_of_systems(sources, paper, named, groups)
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
@@ -85,17 +96,11 @@ def report(
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if csv is not None and people and not isinstance(sources, Analysis):
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
-    if table is not None and not isinstance(sources, Analysis):
-        _print_board(sources, named, table)
-
-
-def _print_board(runs: Any, same: Any, form: str) -> None:
-    """Print every system on every task as text, Markdown or LaTeX."""
-    from kapwa.report.board import board_of
-    from kapwa.report.render import latex_table, markdown_table, terminal_table
-
-    forms: dict[str, Any] = {"text": terminal_table, "markdown": markdown_table, "latex": latex_table}
-    show(forms[form](board_of(runs, same)))
+    if shown is not None:
+        forms: dict[str | None, Any] = {"markdown": markdown_table, "latex": latex_table}
+        show(forms.get(table, terminal_table)(shown))
+        if table not in forms:
+            note(shown.note)
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:

@@ -56,18 +56,19 @@ def _sources(views: Sequence[TaskView]) -> dict[str, str]:
     return {view.slug: named[view.slug] if tasks.count(view.task) > 1 else "" for view in views}
 
 
-def model_rows(columns: Sequence[TaskMetric]) -> dict[str, list[Estimate | None]]:
+def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dict[str, list[Estimate | None]]:
     """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
 
-    Beside the estimate stands ``run``, the number of the run in the column's view.
+    ``variant``: None is the main one of each task. Beside the estimate stands ``run``, the number of the run in the
+    column's view.
     """
     rows: dict[str, list[Estimate | None]] = {}
     for place, (view, metric) in enumerate(columns):
         for i, system in enumerate(view.labels):
             if len(view.subjects) == 1:
-                mean = view.estimate(i, view.subjects[0], metric)
+                mean = view.estimate(i, view.subjects[0], metric, variant)
             else:
-                over = equal_mean(view, i, metric)
+                over = equal_mean(view, i, metric, variant=variant)
                 mean = None if over is None else over._asdict()
             row = rows.setdefault(system, [None] * len(columns))
             row[place] = None if mean is None else {**mean, "run": i}
@@ -142,12 +143,12 @@ def model_average(items: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables).group_by(*place, maintain_order=True).agg(pl.col("value").mean(), pl.first("cluster"))
 
 
-def average_estimates(view: TaskView) -> dict[str, Estimate]:
-    """By culture, the mean over models with its interval; {} for one model."""
+def average_estimates(view: TaskView, variant: str | None = None) -> dict[str, Estimate]:
+    """By culture, the mean over models with its interval, in a variant (the main one); {} for one model."""
     if len(view.runs) < 2:
         return {}
     found, info = {}, view.metrics[view.metric]
-    scores = [view.item_values(i, view.metric) for i in range(len(view.runs))]
+    scores = [view.item_values(i, view.metric, variant) for i in range(len(view.runs))]
     for (culture,), items in model_average(scores).group_by("culture", maintain_order=True):
         share = holds_shares(info, items["value"])
         estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy(), binary=share)[0]
@@ -205,14 +206,19 @@ def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView)
     )
 
 
-def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
-    """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15)."""
+def topic_means(
+    view: TaskView, variant: str | None = None
+) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
+    """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15).
+
+    ``variant``: None is the main one.
+    """
     for group in view.groups:
         names = sorted({name for run in view.runs for name in run.scores[group].unique().drop_nulls()})
         found: dict[str, list[tuple[int, Estimate]]] = {}
         for name in names if len(names) > 1 else ():
             for i in range(len(view.runs)):
-                mean = equal_mean(view, i, stratum=(group, name))
+                mean = equal_mean(view, i, stratum=(group, name), variant=variant)
                 if mean is not None:
                     found.setdefault(name, []).append((i, mean._asdict()))
         if found:
