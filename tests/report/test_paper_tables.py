@@ -8,18 +8,21 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from analysis_fixtures import make_analysis
 from report_fixtures import CULTURES, TOPICS, MadeRun, choice_run, make_run, wide_run
 from rich.console import Console
 from test_systems import Dice
 
 import kapwa
+from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError
-from kapwa.report.paper_tables import PAPER_TABLES, paper_table, table_of_systems
+from kapwa.report.paper_tables import PAPER_TABLES, paper_table, printed_table
 from kapwa.report.render import latex_table, markdown_table, terminal_table
 from kapwa.report.table import Table
-from kapwa.report.wording import amount, interval
+from kapwa.report.wording import amount, decimal, interval
 
 OPEN = ["BLEURT", "BERTScore", "BLEU", "chrF++", "METEOR", "ROUGE-1", "ROUGE-2", "ROUGE-L"]
 # Of each table the heads as printed in the paper (appendix G prints BLEU's as a second "BLEURT").
@@ -130,6 +133,77 @@ def test_the_tables_of_blend_hold_cultures_and_topics_and_means_of_both_kinds(na
     assert (whole["low"], whole["high"]) == (estimate["low"], estimate["high"])
 
 
+def test_cultures_that_speak_english_were_asked_once_and_stand_in_both_tables() -> None:
+    runs = []
+    for made in (wide_run(), wide_run("b/two", skill=0.1)):
+        spoken = pl.col("culture").is_in(["US", "UK"]) & pl.col("variant").str.starts_with("en/")
+        made.scores, made.estimates = made.scores.filter(~spoken), made.estimates.filter(~spoken)
+        runs.append(made)
+    local, english = (paper_table(runs, name) for name in ("blend-10", "blend-11"))  # type: ignore[arg-type]
+    whole = {name: table.frame.filter(kind="culture", column="two") for name, table in (("l", local), ("e", english))}
+    assert whole["e"]["row"].to_list() == whole["l"]["row"].to_list()
+    assert whole["e"].filter(row="US")["variant"].to_list() == ["local/inst-4"]
+    assert whole["e"].filter(row="US")["value"].to_list() == whole["l"].filter(row="US")["value"].to_list()
+    assert whole["e"].filter(row="Iran")["variant"].to_list() == ["en/inst-4"]
+    mean = dict(english.frame.filter(kind="mean").select("column", "value").iter_rows())
+    assert mean["two"] == pytest.approx(whole["e"]["value"].mean())
+    people = english.frame.filter(kind="culture", column="Human baseline")["value"]
+    assert mean["Human baseline"] == pytest.approx(people.mean())
+    check_forms(english)
+
+
+def test_short_answers_and_choices_are_correlated_in_both_ways() -> None:
+    names = [f"org/{letter}" for letter in "abcde"]
+    runs = [wide_run(name, skill=0.04 * k) for k, name in enumerate(names)] + [choice_run(name) for name in names]
+    table = paper_table(runs, "blend-r")  # type: ignore[arg-type]
+    means, by_system = [], {}
+    for answers, choices in zip(runs[:5], runs[5:], strict=True):
+        asked = answers.scores.filter(metric="sem_b").group_by("culture", "variant").agg(pl.mean("value"))
+        both = asked.filter(pl.col("variant").str.ends_with("inst-4")).group_by("culture").agg(pl.mean("value"))
+        chosen = choices.scores.filter(metric="mcq_acc").group_by("culture").agg(pl.mean("value").alias("chosen"))
+        sides = both.join(chosen, on="culture")
+        by_system[answers.label] = np.corrcoef(sides["value"], sides["chosen"])[0, 1]
+        means.append((asked.filter(variant="en/inst-4")["value"].mean(), chosen["chosen"].mean()))
+    values = dict(table.frame.filter(kind="system").select("row", "value").iter_rows())
+    assert values == pytest.approx(by_system)
+    (mean,) = table.frame.filter(kind="mean")["value"]
+    assert mean == pytest.approx(np.mean(list(by_system.values())))
+    of_means = table.frame.filter(kind="means").row(0, named=True)
+    assert of_means["value"] == pytest.approx(np.corrcoef(*np.array(means).T)[0, 1])
+    assert of_means["low"] < of_means["value"] < of_means["high"]
+    assert [cells[1].text for cells in table.rows[-2:]] == [decimal(mean, 2), decimal(of_means["value"], 2)]
+    assert [cells[0].small for cells in table.rows] == [*["16 cultures"] * 5, "5 systems", "5 systems"]
+    few = paper_table([*runs[:2], *runs[5:7]], "blend-r")  # type: ignore[arg-type]
+    assert (few.rows[-1][1].text, few.rows[-1][1].small) == ("–", "too few runs")
+    with pytest.raises(UsageError, match="needs a run of blend/mcq"):
+        paper_table(runs[:2], "blend-r")  # type: ignore[arg-type]
+
+
+def made_analysis(folder: Path) -> Analysis:
+    """A folder as an analysis has it, of the table that is read."""
+    made = make_analysis()
+    (folder / "analysis.json").write_text(json.dumps({"format": 1, "suite": "eecc", "corpora": []}), encoding="utf-8")
+    made.tests.write_parquet(folder / "tests.parquet")
+    return Analysis(folder)
+
+
+def test_the_released_test_of_an_analysis_stands_beside_the_paired_one(tmp_path: Path) -> None:
+    analysis = made_analysis(tmp_path)
+    table = paper_table(analysis, "eecc-3")
+    assert table.head == ["Task", "Model", "F-statistic", "p-value", "Reject H0", "Paired test: p-value"]
+    tests = {
+        row[:3]: row[3:]
+        for row in analysis.tests.filter(topic="all").select("task", "corpus", "test", "statistic", "p").iter_rows()
+    }
+    assert table.frame.height == 4
+    for task, model, statistic, p, rejected, paired in ([cell.text for cell in row] for row in table.rows):
+        f, exact = tests[task, model, "anova_reference"]
+        assert (statistic, p, paired) == (f"{f:.4f}", f"{exact:.3g}", f"{tests[task, model, 'paired'][1]:.3g}")
+        assert rejected == ("Yes" if exact < 0.05 else "No")
+    assert f"{table.rows[0][2].text} & " in latex_table(table)
+    assert f"| {table.rows[0][2].text} | " in markdown_table(table)
+
+
 def test_one_system_and_one_culture_have_no_means() -> None:
     table = paper_table([wide_run(cultures=("Iran",))], "blend-10")  # type: ignore[list-item]
     assert table.head == ["Culture or topic", "wide-model", "Human baseline"]
@@ -177,8 +251,18 @@ def test_what_a_table_needs_is_named_with_the_command_that_makes_it(tmp_path: Pa
     other.manifest["data"]["digest"] = "another"
     with pytest.raises(UsageError, match="these are several"):
         paper_table([*choices, other], "kalahi-11")  # type: ignore[list-item]
-    with pytest.raises(UsageError, match="none is named"):
-        table_of_systems(choices, None, None, tmp_path / "groups.csv")  # type: ignore[arg-type]
+    for name in (None, "blend-r"):
+        with pytest.raises(UsageError, match="Groups of systems stand in tables of Kalahi and BLEnD"):
+            printed_table(choices, name, None, tmp_path / "groups.csv")  # type: ignore[arg-type]
+    analysis = made_analysis(tmp_path)
+    for sources, name, hint in (
+        (choices, "eecc-3", "kapwa analyze eecc RUN..."),
+        (analysis, "kalahi-5", "kapwa run kalahi/mc"),
+        (analysis, None, "add: --paper eecc-3"),
+    ):
+        with pytest.raises(UsageError) as bad:
+            printed_table(sources, name, None, None)  # type: ignore[arg-type]
+        assert hint in str(bad.value.hint)
 
 
 def test_guessing_on_the_released_situations_is_as_printed(kalahi_data: Path, tmp_path: Path) -> None:

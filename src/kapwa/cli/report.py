@@ -56,7 +56,9 @@ def report(
     ] = None,
     paper: Annotated[
         str | None,
-        option("TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, blend-11."),
+        option(
+            "TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, -11, -r, eecc-3."
+        ),
     ] = None,
     groups: Annotated[
         Path | None, option("FILE", "Groups of systems in that table: a table with the columns system, group.")
@@ -68,7 +70,7 @@ def report(
     """
     import kapwa
     from kapwa.analysis.result import Analysis
-    from kapwa.report.paper_tables import table_of_systems
+    from kapwa.report.paper_tables import printed_table
     from kapwa.report.people import export_people_csv
     from kapwa.report.render import latex_table, markdown_table, terminal_table
     from kapwa.report.writing import opened, write_report
@@ -82,9 +84,7 @@ def report(
     sources = opened(runs, note)
     shown, named = None, parse_same(same or ())
     if any(chosen is not None for chosen in (table, paper, groups)):
-        if isinstance(sources, Analysis):
-            raise UsageError("An analysis has no table of systems.", hint="Leave --table, --paper and --groups out.")
-        shown = table_of_systems(sources, paper, named, groups)
+        shown = printed_table(sources, paper, named, groups)
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)

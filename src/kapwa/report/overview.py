@@ -143,12 +143,12 @@ def model_average(items: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables).group_by(*place, maintain_order=True).agg(pl.col("value").mean(), pl.first("cluster"))
 
 
-def average_estimates(view: TaskView, variant: str | None = None) -> dict[str, Estimate]:
-    """By culture, the mean over models with its interval, in a variant (the main one); {} for one model."""
+def average_estimates(view: TaskView) -> dict[str, Estimate]:
+    """By culture, the mean over models with its interval; {} for one model."""
     if len(view.runs) < 2:
         return {}
     found, info = {}, view.metrics[view.metric]
-    scores = [view.item_values(i, view.metric, variant) for i in range(len(view.runs))]
+    scores = [view.item_values(i, view.metric) for i in range(len(view.runs))]
     for (culture,), items in model_average(scores).group_by("culture", maintain_order=True):
         share = holds_shares(info, items["value"])
         estimate = mean_estimates(items["value"].to_numpy(), items["cluster"].to_numpy(), binary=share)[0]
@@ -206,19 +206,14 @@ def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView)
     )
 
 
-def topic_means(
-    view: TaskView, variant: str | None = None
-) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
-    """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15).
-
-    ``variant``: None is the main one.
-    """
+def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
+    """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15)."""
     for group in view.groups:
         names = sorted({name for run in view.runs for name in run.scores[group].unique().drop_nulls()})
         found: dict[str, list[tuple[int, Estimate]]] = {}
         for name in names if len(names) > 1 else ():
             for i in range(len(view.runs)):
-                mean = equal_mean(view, i, stratum=(group, name), variant=variant)
+                mean = equal_mean(view, i, stratum=(group, name))
                 if mean is not None:
                     found.setdefault(name, []).append((i, mean._asdict()))
         if found:

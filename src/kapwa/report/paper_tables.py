@@ -5,30 +5,38 @@ Which columns a table has, of which task, variant and metric, stands in ``paper_
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
+from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
 from kapwa.report.board import board_of
 from kapwa.report.marks import GUESSING, PEOPLE
-from kapwa.report.overview import average_estimates, model_average, model_rows, topic_means
-from kapwa.report.table import NONE, Cell, Column, Row, Table
+from kapwa.report.overview import model_average, model_rows
+from kapwa.report.relations import FEW, LEAST, coefficient_cell
+from kapwa.report.table import NONE, Cell, Column, Row, Table, text_column
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
+from kapwa.stats.clusters import FloatArray
+from kapwa.stats.correlation import pearson
+from kapwa.stats.families import ALPHA
+from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
 from kapwa.tables_io import read_table
 
 _LAYOUTS = table_rows(Path(__file__).with_name("paper_tables.csv"))
 PAPER_TABLES = tuple(dict.fromkeys(line["name"] for line in _LAYOUTS))
+_GROUPED = ("kalahi-", "blend-1")
 # Decimals of a share in per cent: the papers print four of a share.
 _DIGITS = 2
 _NUMBERS = ("value", "low", "high")
@@ -48,30 +56,47 @@ class Asked(NamedTuple):
     head: str
 
 
-def table_of_systems(runs: Sequence[Run], name: str | None, same: Named | None, groups: Path | None) -> Table:
-    """The table of a paper, or the board where ``name`` is None (it has no ``groups``); see :func:`paper_table`."""
+def printed_table(
+    sources: Analysis | Sequence[Run], name: str | None, same: Named | None, groups: Path | None
+) -> Table:
+    """The table of a paper, or the board where ``name`` is None; see :func:`paper_table`."""
+    if groups is not None and (name is None or not name.startswith(_GROUPED)):
+        raise UsageError("Groups of systems stand in tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
     if name is not None:
-        return paper_table(runs, name, same, groups)
-    if groups is not None:
-        raise UsageError("Groups are those of a table of a paper, and none is named.", hint="Add: --paper kalahi-5")
-    return board_of(runs, same)
+        return paper_table(sources, name, same, groups)
+    if isinstance(sources, Analysis):
+        raise UsageError("An analysis has no board of systems.", hint="Leave --table out, or add: --paper eecc-3")
+    return board_of(sources, same)
 
 
-def paper_table(runs: Sequence[Run], name: str, same: Named | None = None, groups: Path | None = None) -> Table:
-    """The table ``name`` (one of :data:`PAPER_TABLES`) of ``runs``.
+def paper_table(
+    sources: Analysis | Sequence[Run], name: str, same: Named | None = None, groups: Path | None = None
+) -> Table:
+    """The table ``name`` (one of :data:`PAPER_TABLES`) of runs, or of an analysis ("eecc-3").
 
     ``same``: see :func:`kapwa.report.page.build_report`. ``groups``: a table file with the columns ``system`` and
     ``group``; systems stand in its order, those of one group together. The frame has a row for each number: ``row``
     and its ``kind`` (system, guessing, people; culture, mean, topic), ``group``, ``column``, ``task``, ``data``,
     ``variant``, ``metric``, ``value`` with its 95% interval, as fractions.
-    Raises UsageError for an unknown name and where ``runs`` hold nothing of what a table needs, DataError for a file
-    of groups that names no system of the runs.
+    Raises UsageError for an unknown name and where ``sources`` hold nothing of what a table needs, DataError for a
+    file of groups that names no system of the runs.
     """
     if name not in PAPER_TABLES:
         raise UsageError(f"There is no table named {name!r}.", hint=nearest(name, PAPER_TABLES))
     layout = [line for line in _LAYOUTS if line["name"] == name]
-    views = arrange(runs, same)
+    if isinstance(sources, Analysis) != (name == "eecc-3"):
+        needed, command = (
+            ("an analysis", "kapwa analyze eecc RUN...") if name == "eecc-3" else ("runs", _command(layout[0]))
+        )
+        raise UsageError(
+            f"The table {name} is of {needed}.", hint=f"Name the folders that this command makes: {command}"
+        )
+    if isinstance(sources, Analysis):
+        return _of_analysis(sources, layout[0]["caption"])
+    views = arrange(sources, same)
     columns = [_asked(views, line) for line in layout]
+    if name == "blend-r":
+        return _correlations(columns, layout[0]["caption"])
     labels = list(dict.fromkeys(label for column in columns for label in column.view.labels))
     by_system = _read_groups(groups, labels)
     by_culture = name.startswith("blend")
@@ -176,43 +201,59 @@ def _of_systems(columns: Sequence[Asked], groups: Groups) -> Iterator[dict[str, 
             yield {"row": system, "kind": "system", "group": group, **_facts(column, place, column.head, row)}
 
 
+def _variant_for(column: Asked, subject: Subject) -> str:
+    """The variant that a culture was asked in: those that speak English have the questions in English only once."""
+    view, prompt = column.view, column.variant.removeprefix("en/")
+    measured = any(view.estimate(i, subject, column.metric, column.variant) for i in range(len(view.runs)))
+    english = view.language_of(subject, f"local/{prompt}").partition("-")[0] == "en"
+    return f"local/{prompt}" if english and not measured and prompt != column.variant else column.variant
+
+
 def _of_cultures(columns: Sequence[Asked], groups: Groups) -> Iterator[dict[str, Any]]:
     """A row for each culture, their mean and each topic; a column for each system, their mean and people."""
     (column,) = columns
-    view, variant = column.view, column.variant
-    averages = average_estimates(view, variant)
-    people = {subject: _mark(column, subject, PEOPLE) for subject in view.subjects}
+    view, runs = column.view, range(len(column.view.runs))
+    asked = {subject: column._replace(variant=_variant_for(column, subject)) for subject in view.subjects}
+    people = {subject: _mark(one, subject, PEOPLE) for subject, one in asked.items()}
+    items = [
+        pl.concat(
+            view.item_values(i, column.metric, one.variant).filter(culture=subject.culture)
+            for subject, one in asked.items()
+        )
+        for i in runs
+    ]
     titles = {name: f"{name} ({group})" if group else name for name, group in groups.items()}
 
-    def row(name: str, kind: str, scores: Mapping[int, Any], average: Any, human: Any) -> Iterator[dict[str, Any]]:
-        cells = [(title, scores.get(view.labels.index(system))) for system, title in titles.items()]
-        cells += [("Mean of systems", average)] if averages else []
+    def row(name: str, kind: str, of: Asked, part: Any, scores: Sequence[Any], human: Any) -> Iterator[dict[str, Any]]:
+        kept = [values.filter(part) for values in items]
+        each = scores or [_mean(column, [values]) for values in kept]
+        cells = [(title, each[view.labels.index(system)]) for system, title in titles.items()]
+        cells += [("Mean of systems", _mean(column, kept))] if len(runs) > 1 else []
         cells += [(_MARKS["people"][0], human)] if any(people.values()) else []
         for place, (head, estimate) in enumerate(cells):
-            yield {"row": name, "kind": kind, **_facts(column, place, head, estimate)}
+            yield {"row": name, "kind": kind, **_facts(of, place, head, estimate)}
 
-    for subject in view.subjects:
-        scores = {i: view.estimate(i, subject, column.metric, variant) for i in range(len(view.runs))}
-        yield from row(subject.label, "culture", scores, averages.get(subject.culture), people[subject])
-    if len(view.subjects) > 1:
-        rows = model_rows([(view, column.metric)], variant)
-        means = {view.labels.index(system): estimates[0] for system, estimates in rows.items()}
-        yield from row("Mean over cultures", "mean", means, _average(column), _mark(column, None, PEOPLE))
-    for group, topics in topic_means(view, variant):
-        for topic, of_topic in topics.items():
-            yield from row(topic, "topic", dict(of_topic), _average(column, (group, topic)), None)
+    for subject, one in asked.items():
+        scores = [view.estimate(i, subject, one.metric, one.variant) or {} for i in runs]
+        yield from row(subject.label, "culture", one, pl.col("culture") == subject.culture, scores, people[subject])
+    if len(asked) > 1:
+        human = _mark(column, None, PEOPLE)
+        if {one.variant for one in asked.values()} != {column.variant} and all(people.values()):
+            human = {"value": sum(mark["value"] for mark in people.values()) / len(people)}
+        yield from row("Mean over cultures", "mean", column, True, (), human)
+    for group in view.groups:
+        for topic in sorted({name for values in items for name in values[group].drop_nulls()}):
+            yield from row(topic, "topic", column, pl.col(group) == topic, (), None)
 
 
-def _average(column: Asked, stratum: tuple[str, str] | None = None) -> dict[str, Any]:
-    """The mean over systems, then over cultures, each culture counting alike; ``stratum``: of one topic."""
-    view = column.view
-    items = [view.item_values(i, column.metric, column.variant) for i in range(len(view.runs))]
-    if stratum is not None:
-        items = [values.filter(pl.col(stratum[0]) == stratum[1]) for values in items]
+def _mean(column: Asked, items: Sequence[pl.DataFrame]) -> dict[str, Any]:
+    """The mean over systems, then over cultures, each culture counting alike."""
     means = model_average(items)
-    places = means["culture"].to_list(), means["cluster"].to_list()
-    share = holds_shares(view.metrics[column.metric], means["value"])
-    return pooled_mean(means["value"].to_numpy(), *places, binary=share)._asdict()
+    values, clusters = means["value"].to_numpy(), means["cluster"].to_list()
+    share = holds_shares(column.view.metrics[column.metric], means["value"])
+    if means["culture"].n_unique() == 1:
+        return mean_estimates(values, clusters, binary=share)[0]._asdict()
+    return pooled_mean(values, means["culture"].to_list(), clusters, binary=share)._asdict()
 
 
 def _row_head(row: Row) -> Cell:
@@ -228,3 +269,90 @@ def _cell(columns: Sequence[Asked], row: Row) -> Cell:
         return NONE
     small = wording.interval(row["low"], row["high"], info, _DIGITS) if wording.known(row["low"]) else ""
     return Cell(wording.amount(row["value"], info, _DIGITS), small, number=True, muted=row["kind"] in _MARKS)
+
+
+def _correlations(columns: Sequence[Asked], caption: str) -> Table:
+    """Each system's r across cultures, the mean of these, and r across systems of their means over cultures."""
+    local, _, choices = columns
+    systems = [label for label in local.view.labels if label in choices.view.labels]
+    cultures = [s.culture for s in local.view.subjects if s.culture in {one.culture for one in choices.view.subjects}]
+
+    def scores(column: Asked, system: str) -> FloatArray:
+        subjects = {subject.culture: subject for subject in column.view.subjects}
+        run = column.view.labels.index(system)
+        rows = [
+            column.view.estimate(run, subjects[name], column.metric, _variant_for(column, subjects[name]))
+            for name in cultures
+        ]
+        return np.array([np.nan if row is None or row["value"] is None else row["value"] for row in rows])
+
+    by_system = {one: [scores(column, one) for column in columns] for one in systems}
+    rows = [
+        {"row": one, "kind": "system", **pearson((first + second) / 2, third)._asdict()}
+        for one, (first, second, third) in by_system.items()
+    ]
+    known = [row["value"] for row in rows if row["value"] is not None]
+    rows.append({"row": "Mean of systems", "kind": "mean", "value": np.mean(known) if known else None, "n": len(known)})
+    means = np.array([[np.mean(values) for values in each] for each in by_system.values()]).reshape(-1, len(columns))
+    rows.append({"row": "Means of systems", "kind": "means", **pearson(means[:, 1], means[:, 2])._asdict()})
+    units = {"system": "cultures", "mean": "systems", "means": "systems"}
+
+    def coefficient(row: Row) -> Cell:
+        if row["kind"] != "mean":
+            return coefficient_cell(row, FEW if row["n"] < LEAST else "all on one line")
+        return Cell(wording.decimal(row["value"], 2), number=True)
+
+    return Table(
+        key="blend-r",
+        caption=caption,
+        frame=pl.DataFrame(
+            rows,
+            schema={
+                **dict.fromkeys(("row", "kind"), pl.String),
+                **dict.fromkeys((*_NUMBERS, "p_value"), pl.Float64),
+                "n": pl.Int64,
+            },
+        ),
+        columns=[
+            Column(
+                "Across",
+                lambda row: Cell(
+                    wording.isolate(row["row"]), f"{row['n']} {units[row['kind']]}", strong=row["kind"] != "system"
+                ),
+            ),
+            Column("Pearson r", coefficient),
+        ],
+        note="Of each system: across cultures, the mean of its short answers in the local language and in English, and "
+        "multiple choice; then the mean of these r. Means of systems: across systems, the mean over cultures of short "
+        "answers in English, and of multiple choice. Small: 95% intervals, which treat cultures and systems as "
+        "independent samples.",
+    )
+
+
+def _of_analysis(analysis: Analysis, caption: str) -> Table:
+    """A row for each task and model: the one-way ANOVA of the released code, and the paired test beside it."""
+    every = analysis.tests.filter(pl.col("topic") == "all")
+    paired = every.filter(pl.col("test") == "paired").select("corpus", "task", paired_p="p")
+    released = every.filter(pl.col("test") == "anova_reference")
+
+    def exact(name: str, digits: str) -> Callable[[Row], Cell]:
+        return lambda row: NONE if row[name] is None else Cell(format(row[name], digits), number=True)
+
+    def rejected(row: Row) -> Cell:
+        return NONE if row["p"] is None else Cell("Yes" if row["p"] < ALPHA else "No")
+
+    return Table(
+        key="eecc-3",
+        caption=caption,
+        frame=released.join(paired, on=["corpus", "task"], how="left", maintain_order="left"),
+        columns=[
+            text_column("Task", "task"),
+            text_column("Model", "corpus"),
+            Column("F-statistic", exact("statistic", ".4f")),
+            Column("p-value", exact("p", ".3g")),
+            Column("Reject H0", rejected),
+            Column("Paired test: p-value", exact("paired_p", ".3g")),
+        ],
+        note="The released code estimates variance within and across identities in two ways, so that its test rejects "
+        "where texts do not differ. The paired test has one estimate for both, on the same concepts.",
+    )
