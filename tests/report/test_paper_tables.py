@@ -19,7 +19,7 @@ from test_systems import Dice
 import kapwa
 from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError
-from kapwa.report.paper_tables import PAPER_TABLES, paper_table, printed_table
+from kapwa.report.paper_tables import PAPER_TABLES, paper_table
 from kapwa.report.render import latex_table, markdown_table, terminal_table
 from kapwa.report.table import Table
 from kapwa.report.wording import amount, decimal, interval
@@ -164,11 +164,11 @@ def test_short_answers_and_choices_are_correlated_in_both_ways() -> None:
         sides = both.join(chosen, on="culture")
         by_system[answers.label] = np.corrcoef(sides["value"], sides["chosen"])[0, 1]
         means.append((asked.filter(variant="en/inst-4")["value"].mean(), chosen["chosen"].mean()))
-    values = dict(table.frame.filter(kind="system").select("row", "value").iter_rows())
+    values = dict(table.frame.filter(over="cultures").select("row", "value").iter_rows())
     assert values == pytest.approx(by_system)
-    (mean,) = table.frame.filter(kind="mean")["value"]
+    (mean,) = table.frame.filter(row="Mean r")["value"]
     assert mean == pytest.approx(np.mean(list(by_system.values())))
-    of_means = table.frame.filter(kind="means").row(0, named=True)
+    of_means = table.frame.filter(row="r of means").row(0, named=True)
     assert of_means["value"] == pytest.approx(np.corrcoef(*np.array(means).T)[0, 1])
     assert of_means["low"] < of_means["value"] < of_means["high"]
     assert [cells[1].text for cells in table.rows[-2:]] == [decimal(mean, 2), decimal(of_means["value"], 2)]
@@ -202,6 +202,16 @@ def test_the_released_test_of_an_analysis_stands_beside_the_paired_one(tmp_path:
         assert rejected == ("Yes" if exact < 0.05 else "No")
     assert f"{table.rows[0][2].text} & " in latex_table(table)
     assert f"| {table.rows[0][2].text} | " in markdown_table(table)
+
+
+def test_a_system_without_an_answer_breaks_nothing() -> None:
+    lost = wide_run("b/lost")
+    lost.scores = lost.scores.with_columns(value=pl.lit(None, pl.Float64), outcome=pl.lit("failed"))
+    lost.estimates = lost.estimates.with_columns(value=None, low=None, high=None)
+    table = paper_table([wide_run(), lost], "blend-10")  # type: ignore[list-item]
+    assert {row[2].text for row in table.rows} == {"–"}
+    assert [row[1].text for row in table.rows] == [row[3].text for row in table.rows]
+    assert paper_table([lost, choice_run("b/lost")], "blend-r").rows[-2][1].text == "–"  # type: ignore[list-item]
 
 
 def test_one_system_and_one_culture_have_no_means() -> None:
@@ -253,15 +263,15 @@ def test_what_a_table_needs_is_named_with_the_command_that_makes_it(tmp_path: Pa
         paper_table([*choices, other], "kalahi-11")  # type: ignore[list-item]
     for name in (None, "blend-r"):
         with pytest.raises(UsageError, match="Groups of systems stand in tables of Kalahi and BLEnD"):
-            printed_table(choices, name, None, tmp_path / "groups.csv")  # type: ignore[arg-type]
+            paper_table(choices, name, None, tmp_path / "groups.csv")  # type: ignore[arg-type]
     analysis = made_analysis(tmp_path)
     for sources, name, hint in (
         (choices, "eecc-3", "kapwa analyze eecc RUN..."),
-        (analysis, "kalahi-5", "kapwa run kalahi/mc"),
-        (analysis, None, "add: --paper eecc-3"),
+        (analysis, "kalahi-5", "--paper eecc-3"),
+        (analysis, None, "--paper eecc-3"),
     ):
         with pytest.raises(UsageError) as bad:
-            printed_table(sources, name, None, None)  # type: ignore[arg-type]
+            paper_table(sources, name, None, None)  # type: ignore[arg-type]
         assert hint in str(bad.value.hint)
 
 

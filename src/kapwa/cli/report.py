@@ -70,7 +70,7 @@ def report(
     """
     import kapwa
     from kapwa.analysis.result import Analysis
-    from kapwa.report.paper_tables import printed_table
+    from kapwa.report.paper_tables import paper_table
     from kapwa.report.people import export_people_csv
     from kapwa.report.render import latex_table, markdown_table, terminal_table
     from kapwa.report.writing import opened, write_report
@@ -84,7 +84,7 @@ def report(
     sources = opened(runs, note)
     shown, named = None, parse_same(same or ())
     if any(chosen is not None for chosen in (table, paper, groups)):
-        shown = printed_table(sources, paper, named, groups)
+        shown = paper_table(sources, paper, named, groups)
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)

@@ -36,12 +36,18 @@ from kapwa.tables_io import read_table
 
 _LAYOUTS = table_rows(Path(__file__).with_name("paper_tables.csv"))
 PAPER_TABLES = tuple(dict.fromkeys(line["name"] for line in _LAYOUTS))
-_GROUPED = ("kalahi-", "blend-1")
+_UNGROUPED = (None, "blend-r", "eecc-3")
 # Decimals of a share in per cent: the papers print four of a share.
 _DIGITS = 2
 _NUMBERS = ("value", "low", "high")
 _TEXTS = ("row", "kind", "group", "column", "task", "data", "variant", "metric")
 _SCHEMA = {**dict.fromkeys(_TEXTS, pl.String), **dict.fromkeys(_NUMBERS, pl.Float64), "place": pl.Int64}
+_MEAN_R = "Mean r"
+_R_SCHEMA = {
+    **dict.fromkeys(("row", "over"), pl.String),
+    **dict.fromkeys((*_NUMBERS, "p_value"), pl.Float64),
+    "n": pl.Int64,
+}
 # Rows of marks: what the papers call them, and the marks that they are of.
 _MARKS = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
 Groups = Mapping[str, str]  # by system the name of its group, in the order of the table
@@ -56,50 +62,40 @@ class Asked(NamedTuple):
     head: str
 
 
-def printed_table(
-    sources: Analysis | Sequence[Run], name: str | None, same: Named | None, groups: Path | None
-) -> Table:
-    """The table of a paper, or the board where ``name`` is None; see :func:`paper_table`."""
-    if groups is not None and (name is None or not name.startswith(_GROUPED)):
-        raise UsageError("Groups of systems stand in tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
-    if name is not None:
-        return paper_table(sources, name, same, groups)
-    if isinstance(sources, Analysis):
-        raise UsageError("An analysis has no board of systems.", hint="Leave --table out, or add: --paper eecc-3")
-    return board_of(sources, same)
-
-
 def paper_table(
-    sources: Analysis | Sequence[Run], name: str, same: Named | None = None, groups: Path | None = None
+    sources: Analysis | Sequence[Run], name: str | None, same: Named | None = None, groups: Path | None = None
 ) -> Table:
-    """The table ``name`` (one of :data:`PAPER_TABLES`) of runs, or of an analysis ("eecc-3").
+    """The table ``name`` (one of :data:`PAPER_TABLES`) of runs, or of an analysis ("eecc-3"); None: the board.
 
     ``same``: see :func:`kapwa.report.page.build_report`. ``groups``: a table file with the columns ``system`` and
-    ``group``; systems stand in its order, those of one group together. The frame has a row for each number: ``row``
-    and its ``kind`` (system, guessing, people; culture, mean, topic), ``group``, ``column``, ``task``, ``data``,
-    ``variant``, ``metric``, ``value`` with its 95% interval, as fractions.
+    ``group``; systems stand in its order, those of one group together. The frame has a row for each number, with its
+    95% interval where there is one; shares are fractions.
     Raises UsageError for an unknown name and where ``sources`` hold nothing of what a table needs, DataError for a
     file of groups that names no system of the runs.
     """
-    if name not in PAPER_TABLES:
+    if name is not None and name not in PAPER_TABLES:
         raise UsageError(f"There is no table named {name!r}.", hint=nearest(name, PAPER_TABLES))
+    if groups is not None and name in _UNGROUPED:
+        raise UsageError("Groups of systems stand in tables of Kalahi and BLEnD.", hint="Add: --paper kalahi-5")
     layout = [line for line in _LAYOUTS if line["name"] == name]
-    if isinstance(sources, Analysis) != (name == "eecc-3"):
-        needed, command = (
-            ("an analysis", "kapwa analyze eecc RUN...") if name == "eecc-3" else ("runs", _command(layout[0]))
-        )
-        raise UsageError(
-            f"The table {name} is of {needed}.", hint=f"Name the folders that this command makes: {command}"
-        )
     if isinstance(sources, Analysis):
+        if name != "eecc-3":
+            raise UsageError("An analysis has one table of a paper, and no board.", hint="Name it: --paper eecc-3")
         return _of_analysis(sources, layout[0]["caption"])
+    if name == "eecc-3":
+        raise UsageError("The table eecc-3 is of an analysis.", hint="Make one, and name it: kapwa analyze eecc RUN...")
+    if name is None:
+        return board_of(sources, same)
     views = arrange(sources, same)
     columns = [_asked(views, line) for line in layout]
-    if name == "blend-r":
-        return _correlations(columns, layout[0]["caption"])
+    return _correlations(columns, layout[0]["caption"]) if name == "blend-r" else _of_scores(columns, layout, groups)
+
+
+def _of_scores(columns: Sequence[Asked], layout: Sequence[Mapping[str, str]], groups: Path | None) -> Table:
+    """The table of a layout: systems by metric, or cultures and topics by system."""
+    by_culture = layout[0]["task"] == "blend/saq"
     labels = list(dict.fromkeys(label for column in columns for label in column.view.labels))
     by_system = _read_groups(groups, labels)
-    by_culture = name.startswith("blend")
     rows = pl.DataFrame([*(_of_cultures if by_culture else _of_systems)(columns, by_system)], schema=_SCHEMA)
     heads = dict(rows.filter(pl.col("place").is_not_null()).sort("place").select("place", "column").iter_rows())
     note = f"Under each value is its 95% interval. Prompts: {', '.join(dict.fromkeys(one.variant for one in columns))}."
@@ -111,7 +107,7 @@ def paper_table(
             lacking.setdefault(_command(line), []).append(line["head"])
     absent = "; ".join(f"{', '.join(names)} ({command})" for command, names in lacking.items())
     return Table(
-        key=name,
+        key=layout[0]["name"],
         caption=layout[0]["caption"],
         frame=rows.filter(pl.col("kind") != "group").drop("place"),
         columns=[
@@ -249,6 +245,8 @@ def _of_cultures(columns: Sequence[Asked], groups: Groups) -> Iterator[dict[str,
 def _mean(column: Asked, items: Sequence[pl.DataFrame]) -> dict[str, Any]:
     """The mean over systems, then over cultures, each culture counting alike."""
     means = model_average(items)
+    if not means.height:
+        return {}
     values, clusters = means["value"].to_numpy(), means["cluster"].to_list()
     share = holds_shares(column.view.metrics[column.metric], means["value"])
     if means["culture"].n_unique() == 1:
@@ -273,9 +271,9 @@ def _cell(columns: Sequence[Asked], row: Row) -> Cell:
 
 def _correlations(columns: Sequence[Asked], caption: str) -> Table:
     """Each system's r across cultures, the mean of these, and r across systems of their means over cultures."""
-    local, _, choices = columns
-    systems = [label for label in local.view.labels if label in choices.view.labels]
-    cultures = [s.culture for s in local.view.subjects if s.culture in {one.culture for one in choices.view.subjects}]
+    answered, _, chose = (column.view for column in columns)
+    systems = [label for label in answered.labels if label in chose.labels]
+    cultures = [s.culture for s in answered.subjects if s.culture in {one.culture for one in chose.subjects}]
 
     def scores(column: Asked, system: str) -> FloatArray:
         subjects = {subject.culture: subject for subject in column.view.subjects}
@@ -287,43 +285,30 @@ def _correlations(columns: Sequence[Asked], caption: str) -> Table:
         return np.array([np.nan if row is None or row["value"] is None else row["value"] for row in rows])
 
     by_system = {one: [scores(column, one) for column in columns] for one in systems}
-    rows = [
-        {"row": one, "kind": "system", **pearson((first + second) / 2, third)._asdict()}
-        for one, (first, second, third) in by_system.items()
+    across_cultures = [pearson((local + english) / 2, choices) for local, english, choices in by_system.values()]
+    known = [r.value for r in across_cultures if r.value is not None]
+    means = np.array([[values.mean() for values in each] for each in by_system.values()]).reshape(-1, len(columns))
+    rows: list[dict[str, Any]] = [
+        {"row": one, "over": "cultures", **r._asdict()} for one, r in zip(systems, across_cultures, strict=True)
     ]
-    known = [row["value"] for row in rows if row["value"] is not None]
-    rows.append({"row": "Mean of systems", "kind": "mean", "value": np.mean(known) if known else None, "n": len(known)})
-    means = np.array([[np.mean(values) for values in each] for each in by_system.values()]).reshape(-1, len(columns))
-    rows.append({"row": "Means of systems", "kind": "means", **pearson(means[:, 1], means[:, 2])._asdict()})
-    units = {"system": "cultures", "mean": "systems", "means": "systems"}
+    rows.append({"row": _MEAN_R, "over": "systems", "value": np.mean(known) if known else None, "n": len(known)})
+    rows.append({"row": "r of means", "over": "systems", **pearson(means[:, 1], means[:, 2])._asdict()})
 
     def coefficient(row: Row) -> Cell:
-        if row["kind"] != "mean":
-            return coefficient_cell(row, FEW if row["n"] < LEAST else "all on one line")
-        return Cell(wording.decimal(row["value"], 2), number=True)
+        if row["row"] == _MEAN_R:
+            return Cell(wording.decimal(row["value"], 2), number=True)
+        return coefficient_cell(row, FEW if row["n"] < LEAST else "all on one line")
 
     return Table(
         key="blend-r",
         caption=caption,
-        frame=pl.DataFrame(
-            rows,
-            schema={
-                **dict.fromkeys(("row", "kind"), pl.String),
-                **dict.fromkeys((*_NUMBERS, "p_value"), pl.Float64),
-                "n": pl.Int64,
-            },
-        ),
+        frame=pl.DataFrame(rows, schema=_R_SCHEMA),
         columns=[
-            Column(
-                "Across",
-                lambda row: Cell(
-                    wording.isolate(row["row"]), f"{row['n']} {units[row['kind']]}", strong=row["kind"] != "system"
-                ),
-            ),
+            Column("Across", lambda row: Cell(wording.isolate(row["row"]), f"{row['n']} {row['over']}")),
             Column("Pearson r", coefficient),
         ],
         note="Of each system: across cultures, the mean of its short answers in the local language and in English, and "
-        "multiple choice; then the mean of these r. Means of systems: across systems, the mean over cultures of short "
+        "multiple choice; then the mean of these r. r of means: across systems, the mean over cultures of short "
         "answers in English, and of multiple choice. Small: 95% intervals, which treat cultures and systems as "
         "independent samples.",
     )
