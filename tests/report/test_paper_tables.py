@@ -305,6 +305,8 @@ def test_the_command_prints_the_table_and_refuses_before_it_writes(
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("**BLEnD table 11")
     assert "| Philippines | " in done.stdout
+    assert "which those of topics are too, each culture has the same weight.\n" in done.stdout  # lines are not broken
+    assert "\nUnder each value is its 95% interval. Prompts: en/inst-4. In means over cultures, which" in done.stdout
     done = cli("report", run, "-o", "page.html", "--paper", "blend-10")
     assert "Philippines" in done.stdout
     assert "Prompts: local/inst-4." in done.stderr

@@ -68,6 +68,8 @@ def report(
 
     The page is self-contained: it opens from disk, without a network.
     """
+    from rich.text import Text
+
     import kapwa
     from kapwa.analysis.result import Analysis
     from kapwa.report.paper_tables import paper_table
@@ -97,10 +99,12 @@ def report(
     if csv is not None and people and not isinstance(sources, Analysis):
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
     if shown is not None:
-        forms: dict[str | None, Any] = {"markdown": markdown_table, "latex": latex_table}
-        show(forms.get(table, terminal_table)(shown))
-        if table not in forms:
+        if table in (None, "text"):
+            show(terminal_table(shown))
             note(shown.note)
+        else:
+            # A line is a row of the table, however wide the terminal is.
+            show(Text((markdown_table if table == "markdown" else latex_table)(shown), no_wrap=True, overflow="ignore"))
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:

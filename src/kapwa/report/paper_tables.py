@@ -43,11 +43,6 @@ _NUMBERS = ("value", "low", "high")
 _TEXTS = ("row", "kind", "group", "column", "task", "data", "variant", "metric")
 _SCHEMA = {**dict.fromkeys(_TEXTS, pl.String), **dict.fromkeys(_NUMBERS, pl.Float64), "place": pl.Int64}
 _MEAN_R = "Mean r"
-_R_SCHEMA = {
-    **dict.fromkeys(("row", "over"), pl.String),
-    **dict.fromkeys((*_NUMBERS, "p_value"), pl.Float64),
-    "n": pl.Int64,
-}
 # Rows of marks: what the papers call them, and the marks that they are of.
 _MARKS = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
 Groups = Mapping[str, str]  # by system the name of its group, in the order of the table
@@ -302,7 +297,7 @@ def _correlations(columns: Sequence[Asked], caption: str) -> Table:
     return Table(
         key="blend-r",
         caption=caption,
-        frame=pl.DataFrame(rows, schema=_R_SCHEMA),
+        frame=pl.DataFrame(rows, infer_schema_length=None),
         columns=[
             Column("Across", lambda row: Cell(wording.isolate(row["row"]), f"{row['n']} {row['over']}")),
             Column("Pearson r", coefficient),
