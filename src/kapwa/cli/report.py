@@ -21,6 +21,42 @@ EqualWithin = Annotated[
 ]
 
 
+@dataclass(kw_only=True)
+class PrintedTable:
+    """Which table is printed besides, and in which form."""
+
+    table: Annotated[
+        Literal["text", "markdown", "latex"] | None,
+        option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
+    ] = None
+    paper: Annotated[
+        str | None,
+        option(
+            "TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, -11, -r, eecc-3."
+        ),
+    ] = None
+    groups: Annotated[
+        Path | None, option("FILE", "Groups of systems in that table: a table with the columns system, group.")
+    ] = None
+
+    def make(self, sources: Any, same: Any) -> Any:
+        """Return the table, or None where none was asked for; raise UsageError where it cannot be made."""
+        from kapwa.report.paper_tables import paper_table
+
+        if self.table is None and self.paper is None and self.groups is None:
+            return None
+        return paper_table(sources, self.paper, same, self.groups)
+
+    def write(self, made: Any) -> None:
+        """Print the table; its note stands within in Markdown and in LaTeX."""
+        from kapwa.report.render import in_form
+
+        show(in_form(made, self.table or "text"))
+        if self.table in (None, "text"):
+            note(made.note)
+
+
+@grouped
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
     output: Annotated[
@@ -50,31 +86,16 @@ def report(
         option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
     ] = None,
     equal_within: EqualWithin = None,
-    table: Annotated[
-        Literal["text", "markdown", "latex"] | None,
-        option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
-    ] = None,
-    paper: Annotated[
-        str | None,
-        option(
-            "TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, -11, -r, eecc-3."
-        ),
-    ] = None,
-    groups: Annotated[
-        Path | None, option("FILE", "Groups of systems in that table: a table with the columns system, group.")
-    ] = None,
+    *,
+    printed: PrintedTable,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
     The page is self-contained: it opens from disk, without a network.
     """
-    from rich.text import Text
-
     import kapwa
     from kapwa.analysis.result import Analysis
-    from kapwa.report.paper_tables import paper_table
     from kapwa.report.people import export_people_csv
-    from kapwa.report.render import latex_table, markdown_table, terminal_table
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
@@ -84,9 +105,8 @@ def report(
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     sources = opened(runs, note)
-    shown, named = None, parse_same(same or ())
-    if any(chosen is not None for chosen in (table, paper, groups)):
-        shown = paper_table(sources, paper, named, groups)
+    named = parse_same(same or ())
+    made = printed.make(sources, named)
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
@@ -98,13 +118,8 @@ def report(
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if csv is not None and people and not isinstance(sources, Analysis):
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
-    if shown is not None:
-        if table in (None, "text"):
-            show(terminal_table(shown))
-            note(shown.note)
-        else:
-            # A line is a row of the table, however wide the terminal is.
-            show(Text((markdown_table if table == "markdown" else latex_table)(shown), no_wrap=True, overflow="ignore"))
+    if made is not None:
+        printed.write(made)
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:
