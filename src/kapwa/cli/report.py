@@ -21,6 +21,42 @@ EqualWithin = Annotated[
 ]
 
 
+@dataclass(kw_only=True)
+class PrintedTable:
+    """Which table is printed besides, and in which form."""
+
+    table: Annotated[
+        Literal["text", "markdown", "latex"] | None,
+        option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
+    ] = None
+    paper: Annotated[
+        str | None,
+        option(
+            "TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, -11, -r, eecc-3."
+        ),
+    ] = None
+    groups: Annotated[
+        Path | None, option("FILE", "Groups of systems in that table: a table with the columns system, group.")
+    ] = None
+
+    def make(self, sources: Any, same: Any) -> Any:
+        """Return the table, or None where none was asked for; raise UsageError where it cannot be made."""
+        from kapwa.report.paper_tables import paper_table
+
+        if self.table is None and self.paper is None and self.groups is None:
+            return None
+        return paper_table(sources, self.paper, same, self.groups)
+
+    def write(self, made: Any) -> None:
+        """Print the table; its note stands within in Markdown and in LaTeX."""
+        from kapwa.report.render import in_form
+
+        show(in_form(made, self.table or "text"))
+        if self.table in (None, "text"):
+            note(made.note)
+
+
+@grouped
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
     output: Annotated[
@@ -50,10 +86,8 @@ def report(
         option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
     ] = None,
     equal_within: EqualWithin = None,
-    table: Annotated[
-        Literal["text", "markdown", "latex"] | None,
-        option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
-    ] = None,
+    *,
+    printed: PrintedTable,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
@@ -71,9 +105,8 @@ def report(
     check_place(figures, folder=True)
     check_place(csv, folder=True)
     sources = opened(runs, note)
-    if table is not None and isinstance(sources, Analysis):
-        raise UsageError("An analysis has no board of systems.", hint="Leave --table out.")
     named = parse_same(same or ())
+    made = printed.make(sources, named)
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
@@ -85,17 +118,8 @@ def report(
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if csv is not None and people and not isinstance(sources, Analysis):
         note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
-    if table is not None and not isinstance(sources, Analysis):
-        _print_board(sources, named, table)
-
-
-def _print_board(runs: Any, same: Any, form: str) -> None:
-    """Print every system on every task as text, Markdown or LaTeX."""
-    from kapwa.report.board import board_of
-    from kapwa.report.render import latex_table, markdown_table, terminal_table
-
-    forms: dict[str, Any] = {"text": terminal_table, "markdown": markdown_table, "latex": latex_table}
-    show(forms[form](board_of(runs, same)))
+    if made is not None:
+        printed.write(made)
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:

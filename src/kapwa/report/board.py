@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.marks import Mark
+from kapwa.report.marks import GUESSING, Mark
 from kapwa.report.overview import direction, model_rows, place_of
 from kapwa.report.table import Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
@@ -27,7 +27,6 @@ from kapwa.stats.families import is_clear
 MOST_NAMED = 3
 # Rows below those of systems, and which of the marks beside a score each shows.
 _MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
-_GUESSING = ("chance", "no preference")  # marks of other names at the base are tricks
 _SHARES = ("relative", "relative_low", "relative_high")
 _OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
 _FRAME: dict[str, Any] = {
@@ -159,8 +158,8 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     for name, title in _MARKS.items():
         for place, view in enumerate(views):
             mark = getattr(_marks(view, 0), name)
-            # A task without guessing has its highest trick at the base.
-            if mark is not None and (name == "top" or (mark.name in _GUESSING) == (name == "base")):
+            # A task without guessing has its highest trick at the base: marks of other names there are tricks.
+            if mark is not None and (name == "top" or (mark.name in GUESSING) == (name == "base")):
                 facts = {"system": title, "kind": name, "place": place, "words": mark.words, "value": mark.value}
                 rows.append(facts | {"low": mark.low, "high": mark.high})
     for row in rows:

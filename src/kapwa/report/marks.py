@@ -22,6 +22,9 @@ FLOOR_WORDS = {
     "reference answers": ("the reference answers", "reference answers"),
 }
 
+GUESSING = ("chance", "no preference")
+PEOPLE = ("human", "a person (leave one out)")
+
 
 class Mark(NamedTuple):
     """A floor or ceiling for one culture, metric and variant.
@@ -74,7 +77,7 @@ class Marks(NamedTuple):
         tops, lists = [m for m in every if m.ceiling], [m for m in every if m.several]
         floors = [m for m in every if not (m.ceiling or m.several)]
         best = floors[-1] if floors else None
-        base = next((mark for mark in floors if mark.name in ("chance", "no preference")), best)
+        base = next((mark for mark in floors if mark.name in GUESSING), best)
         top = next((mark for mark in tops if known(mark.low)), tops[0] if tops else None)
         above = [mark for mark in lists if best is None or mark.value > best.value]
         return cls(every, base, best, top, above[-1] if above else None)

@@ -56,18 +56,19 @@ def _sources(views: Sequence[TaskView]) -> dict[str, str]:
     return {view.slug: named[view.slug] if tasks.count(view.task) > 1 else "" for view in views}
 
 
-def model_rows(columns: Sequence[TaskMetric]) -> dict[str, list[Estimate | None]]:
+def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dict[str, list[Estimate | None]]:
     """By system, its score in every column: that of the one culture, or the mean over cultures, each counting alike.
 
-    Beside the estimate stands ``run``, the number of the run in the column's view.
+    ``variant``: None is the main one of each task. Beside the estimate stands ``run``, the number of the run in the
+    column's view.
     """
     rows: dict[str, list[Estimate | None]] = {}
     for place, (view, metric) in enumerate(columns):
         for i, system in enumerate(view.labels):
             if len(view.subjects) == 1:
-                mean = view.estimate(i, view.subjects[0], metric)
+                mean = view.estimate(i, view.subjects[0], metric, variant)
             else:
-                over = equal_mean(view, i, metric)
+                over = equal_mean(view, i, metric, variant=variant)
                 mean = None if over is None else over._asdict()
             row = rows.setdefault(system, [None] * len(columns))
             row[place] = None if mean is None else {**mean, "run": i}

@@ -12,6 +12,7 @@ from kapwa.report.wording import label_text
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table as RichTable
+    from rich.text import Text
 
 WIDTH = 80  # columns of the narrowest terminal that tables are made for
 # A terminal may draw the invisible marks that keep names of other scripts apart on a page.
@@ -29,6 +30,15 @@ def terminal_table(table: Table) -> RichTable:
     first = table.rows[0] if table.rows else ()
     words = [head for head, cell in zip(table.head, first, strict=False) if not cell.number]
     return new_table(table.head, rows, names=words)
+
+
+def in_form(table: Table, form: str) -> RichTable | Text:
+    """Return a table as "text", "markdown" or "latex"; in these a line is a row, however wide the terminal is."""
+    from rich.text import Text
+
+    if form == "text":
+        return terminal_table(table)
+    return Text({"markdown": markdown_table, "latex": latex_table}[form](table), no_wrap=True, overflow="ignore")
 
 
 def markdown_table(table: Table) -> str:

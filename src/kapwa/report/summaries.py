@@ -29,16 +29,19 @@ from kapwa.suites.base import holds_shares
 MOST_NAMED = 4
 
 
-def equal_mean(view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None) -> Estimate | None:
+def equal_mean(
+    view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None, variant: str | None = None
+) -> Estimate | None:
     """Mean of a metric (the first headline one) over cultures, each counting alike; None where nothing was measured.
 
     ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
+    ``variant``: None is the main one.
 
     The interval is clustered by sampled unit, which cultures may share (one question put to all of them); see
     :func:`kapwa.stats.pooled.pooled_mean`. Cultures are taken as they are, not as a sample of cultures.
     """
     name = metric or view.metric
-    items = view.item_values(run, name)
+    items = view.item_values(run, name, variant)
     if stratum is not None:
         items = items.filter(pl.col(stratum[0]) == stratum[1])
     if not items.height:

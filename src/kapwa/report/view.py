@@ -242,9 +242,13 @@ class TaskView:
                 found.append((sum(values) / len(values), subject))
         return [subject for _, subject in sorted(found, key=lambda pair: (-pair[0], pair[1].label))]
 
-    def item_values(self, run: int, metric: str) -> pl.DataFrame:
-        """What one run scored on each item in the main variant, its samples averaged; with the item's groups."""
-        kept = (pl.col("metric") == metric) & (pl.col("variant") == self.variant) & pl.col("value").is_not_null()
+    def item_values(self, run: int, metric: str, variant: str | None = None) -> pl.DataFrame:
+        """What one run scored on each item, its samples averaged; with the item's groups.
+
+        ``variant``: None is the main one.
+        """
+        wanted = self.variant if variant is None else variant
+        kept = (pl.col("metric") == metric) & (pl.col("variant") == wanted) & pl.col("value").is_not_null()
         rows, beside = self.runs[run].scores.filter(kept), {"cluster", *self.groups} - {"culture", "language"}
         return rows.group_by("culture", "language", "item_id", maintain_order=True).agg(
             pl.col("value").mean(), *(pl.col(name).first() for name in sorted(beside))
