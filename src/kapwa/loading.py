@@ -42,8 +42,8 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`.
     ``wordings``: a table of texts around each question, and the options ``samples`` (answers to each prompt) and
     ``temperature``: see :mod:`kapwa.suites.varying`. ``options``: those that the task's suite declares for it
-    (:attr:`kapwa.suites.base.Suite.options`); None leaves one at its default.
-    Raises UsageError naming the nearest known word, and DataError for data that is not of the suite's form.
+    (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError naming the nearest known word, and
+    DataError for data that is not of the suite's form.
     """
     suite = suite_of(name)
     if limit is not None:
@@ -58,7 +58,6 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         raise UsageError(f"There is no subset {subset!r}.", hint=nearest(subset, ("first", "random")))
     if subset == "random" and limit is None:
         raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
-    seed = draw_seed if subset == "random" else None
     declared = suite.options_of(name)
     # Every other task is drawn by a step; these draw samples as an option of their own.
     drawn = {option: options.pop(option, None) for option in ("samples", "temperature") if option not in declared}
@@ -68,7 +67,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         from kapwa.suites.folders.opening import open_task
 
         opened = partial(open_task, suite)
-    task = opened(name, data, Selection(variants, limit, values, seed), settings)
+    task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
     steps: list[Step] = []
     if system is not None or shots:
         # Examples come from all of the data, so that they are the same whatever part of it is asked.

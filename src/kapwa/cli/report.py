@@ -48,9 +48,11 @@ class PrintedTable:
         return paper_table(sources, self.paper, same, self.groups)
 
     def write(self, made: Any) -> None:
-        """Print the table; its note stands within in Markdown and in LaTeX."""
+        """Print the table (None: none was asked for); its note stands within in Markdown and in LaTeX."""
         from kapwa.report.render import in_form
 
+        if made is None:
+            return
         show(in_form(made, self.table or "text"))
         if self.table in (None, "text"):
             note(made.note)
@@ -93,17 +95,15 @@ def report(
 
     The page is self-contained: it opens from disk, without a network.
     """
-    import kapwa
     from kapwa.analysis.result import Analysis
-    from kapwa.report.people import export_people_csv
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
         raise UsageError(f"--answers is a number of questions, or 'all', not {answers[:40]!r}.")
     check_place(output, folder=not output.suffix)
-    check_place(figures, folder=True)
-    check_place(csv, folder=True)
+    for folder in (figures, csv):
+        check_place(folder, folder=True)
     sources = opened(runs, note)
     named = parse_same(same or ())
     made = printed.make(sources, named)
@@ -114,12 +114,23 @@ def report(
     note(f"Report: {write_report(sources, output, people=people or (), answers=most, **margins)}")
     if figures is not None:
         _write_figures(sources, figures, named)
-    for member in members if folders else ():
+    if csv is not None:
+        _write_tables(members, folders, people or (), csv / "people", named)
+    printed.write(made)
+
+
+def _write_tables(
+    members: Sequence[Any], folders: dict[Path, Path], people: Sequence[Path], beside: Path, same: Any
+) -> None:
+    """Write the tables of runs, or of an analysis, each into its folder, and of people's forms ``beside`` them."""
+    import kapwa
+    from kapwa.analysis.result import Analysis
+    from kapwa.report.people import export_people_csv
+
+    for member in members:
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
-    if csv is not None and people and not isinstance(sources, Analysis):
-        note(f"Tables: {export_people_csv(sources, people, csv / 'people', named)}")
-    if made is not None:
-        printed.write(made)
+    if people and not isinstance(members[0], Analysis):
+        note(f"Tables: {export_people_csv(members, people, beside, same)}")
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:

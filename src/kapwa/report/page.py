@@ -111,7 +111,7 @@ def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equa
         ["report.css"],
         beside=folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(part["browser"] for part in parts) else ())],
-        board=_board(views, ranked, parts),
+        board=_board(views, ranked, parts) if len(parts) > 1 or parts[0]["several"] else None,
         files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
@@ -137,10 +137,8 @@ class _Answers(NamedTuple):
     room: int
 
 
-def _board(views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[Part]) -> Part | None:
-    """Every system on every task, and a verdict a task; None where there is one system and one task."""
-    if len(views) == 1 and len(views[0].runs) == 1:
-        return None
+def _board(views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[Part]) -> Part:
+    """Every system on every task, and a verdict a task."""
     verdicts = [
         verdict_sentence(view, pairs, part["compared"]) for view, pairs, part in zip(views, ranked, parts, strict=True)
     ]
@@ -166,18 +164,7 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
     correlated = run_correlations(view) if several else None
     confused = [] if crowd else view.confusions()
     asked = pl.DataFrame() if crowd and place.folder is None else browsed.answer_table(view)
-    subjects = []
-    working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
-    for s in () if crowd else view.subjects:
-        cases = browsed.worst_cases(view, s, asked)
-        # The first case is worked through, where cultures are few and there are models or prompts to hold side by side.
-        item = (
-            cases["cases"][0]["item_key"]
-            if cases and cases["cases"] and not across and (several or len(working) > 1)
-            else ""
-        )
-        shown = [table for one in working if item and (table := one(view, s, item))]
-        subjects.append({"subject": s, "cases": cases, "worked": shown} | ({} if across else _culture(view, s)))
+    subjects = [] if crowd else _subjects(view, asked, across=across is not None)
     marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
     told = view.suite.tasks.get(view.task, "") if view.suite is not None else ""
     part: Part = {
@@ -219,6 +206,21 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
         part["variants"] = differences.comparison_table(view, variants, "variants", caption)
         part["variant_sentences"] = _pair_sentences(view, variants)
     return part
+
+
+def _subjects(view: TaskView, asked: pl.DataFrame, *, across: bool) -> list[Part]:
+    """What the page says of each culture; where all stand in one chart (``across``), its worst cases alone."""
+    subjects = []
+    working = (worked.likelihood_table, worked.answers_table)[: min(2, len(view.variants))]
+    # The first case is worked through, where cultures are few and there are models or prompts to hold side by side.
+    side_by_side = not across and (len(view.runs) > 1 or len(working) > 1)
+    for subject in view.subjects:
+        cases = browsed.worst_cases(view, subject, asked)
+        item = cases["cases"][0]["item_key"] if side_by_side and cases and cases["cases"] else ""
+        shown = [table for work in working if item and (table := work(view, subject, item))]
+        part = {"subject": subject, "cases": cases, "worked": shown}
+        subjects.append(part | ({} if across else _culture(view, subject)))
+    return subjects
 
 
 def _signatures(view: TaskView) -> Table:
