@@ -194,7 +194,7 @@ def test_a_card_cannot_write_markdown_into_a_datasheet(pack: Path) -> None:
 def test_memory_that_is_full(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full() -> None:
+    def full(**settings: object) -> None:
         raise error
 
     monkeypatch.setattr(main, "app", full)
@@ -353,7 +353,7 @@ def test_weights_of_an_encoder_that_cannot_be_used(damage: str, tmp_path: Path) 
 
 
 def test_a_full_disk_while_polars_writes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def full() -> None:
+    def full(**settings: object) -> None:
         raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
 
     monkeypatch.setattr(main, "app", full)
