@@ -253,7 +253,7 @@ def run_release(folder: Path) -> None:
     assert {row["annotators"] for row in rows} == {5}
     assert {name: sum(row[name] for row in rows) for name in BUTTONS} == dict.fromkeys(BUTTONS, 2)
     kapwa("suite", "add", "releases/araw-1.0.0", "--name", "araw", cwd=folder)
-    seoul = ("--where", "culture=Seoul and Cairo", "--limit", "2", "--max-new-tokens", "12")
+    seoul = ("--where", "culture=Seoul and Cairo", "--max-new-tokens", "12")
     kapwa("run", "araw/saq", "--model", "smollm2", *seoul, "--out", "runs/saq", cwd=folder)
     every = folder / "every"
     shutil.copytree(release, every / "araw")
