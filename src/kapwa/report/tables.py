@@ -85,8 +85,10 @@ def score_cell(row: Row | None, info: Mapping[str, Any], *, strong: bool = False
     small = wording.interval(row["low"], row["high"], info)
     share = [row.get(name) for name in _OF_CEILING]
     if all(map(wording.known, share)):
-        small += f"; {wording.ratio(*share)} of people’s score"
-        small += f" by {label_text(row['of_ceiling_metric'])}" if row["of_ceiling_metric"] != row["metric"] else ""
+        by = label_text(row["of_ceiling_metric"])
+        # People are compared by a metric of their own; another ceiling, such as reference answers, by the same.
+        whose = "the ceiling" if by == row["metric"] else f"people’s score by {by}"
+        small += f"; {wording.ratio(*share)} of {whose}"
     if row.get("rank_low") is not None:
         small += f"; {wording.rank(row['rank_low'], row['rank_high'])}"
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
