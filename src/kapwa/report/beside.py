@@ -29,8 +29,8 @@ def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> lis
     links = []
     for place, subject in enumerate(subjects, start=1):
         table = asked if subject is None else _of_subject(view, asked, subject)
-        found = browser(view, table, None)
-        if found is None:
+        answers = browser(view, table, None)
+        if answers is None:
             continue
         whose = "" if subject is None else subject.label
         name = f"answers-{view.slug}{f'-{place}-{slug(whose)}' if whose else ''}.html"
@@ -40,7 +40,7 @@ def write_answer_pages(view: TaskView, asked: pl.DataFrame, folder: Path) -> lis
             ["shared.js", "report.js"],
             view=view,
             whose=whose,
-            answers=found,
+            answers=answers,
         )
         write_text(folder / name, page)
         links.append((whose or "All questions", name))

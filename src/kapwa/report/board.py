@@ -123,7 +123,7 @@ def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> 
     if len(view.subjects) == 1 or not is_clear(row):
         return ""
     cultures = single.filter((pl.col("metric") == view.metric) & pl.col("culture").is_not_null()).to_dicts()
-    same = sum(is_clear(one) and one["difference"] * row["difference"] > 0 for one in cultures)
+    same = sum(is_clear(culture) and culture["difference"] * row["difference"] > 0 for culture in cultures)
     return f"; it is clear in {same or 'none'} of them alone"
 
 
@@ -199,11 +199,10 @@ def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
 
 def _board_cell(row: Row, view: TaskView) -> Cell:
     info = view.metrics[view.metric]
-    ends = (
-        (row["low"], row["high"]) if wording.known(row["low"]) and wording.known(row["high"]) else (row["value"],) * 2
-    )
-    drawn = wording.is_share(info) and wording.known(row["value"])
-    bar = (max(ends[0], 0.0), min(ends[1], 1.0)) if drawn else None
+    bar = None
+    if wording.is_share(info) and wording.known(row["value"]):
+        low, high = (row[end] if wording.known(row[end]) else row["value"] for end in ("low", "high"))
+        bar = (max(low, 0.0), min(high, 1.0))
     if row["kind"] == "system":
         return score_cell(row, info, strong=row["rank_low"] in (1, None))._replace(bar=bar)
     small = [row["words"]] if row["words"] != row["system"].lower() else []

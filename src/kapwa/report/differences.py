@@ -26,15 +26,17 @@ def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) ->
     means over cultures it is the sum of theirs. Null elsewhere.
     """
     binary = [name for name, info in metrics.items() if info.get("binary")]
-    told = pl.col("metric").is_in(binary) & (pl.col("kind") == "runs") & pl.col("culture").is_not_null()
+    # A mean over cultures weighs items unlike: its own counts are sums.
+    single = pl.col("metric").is_in(binary) & pl.col("culture").is_not_null()
+    over_several = pl.col("metric").is_in(binary) & pl.col("culture").is_null()
+    same_pair = pl.struct("a", "b", "metric", "variant")
     columns = []
     for side, sign in (("a", 1), ("b", -1)):
         items = pl.col("n") * (pl.col("differing") + sign * pl.col("difference")) / 2
-        alone = pl.when(told).then(items.round().cast(pl.Int64))
-        same = pl.struct("a", "b", "metric", "variant")
-        summed = pl.when(alone.is_null().sum().over(same) < 2).then(alone.sum().over(same))
-        shown = pl.when(pl.col("culture").is_null() & pl.col("metric").is_in(binary)).then(summed).otherwise(alone)
-        columns.append(shown.alias(f"right_in_{side}_only"))
+        counts = pl.when(single).then(items.round().cast(pl.Int64))
+        all_known = counts.is_null().sum().over(same_pair) < 2  # the one null is the row of the mean itself
+        summed = pl.when(over_several & all_known).then(counts.sum().over(same_pair))
+        columns.append(pl.coalesce(counts, summed).alias(f"right_in_{side}_only"))
     return frame.with_columns(columns)
 
 

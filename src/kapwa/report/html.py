@@ -62,9 +62,8 @@ def render(
 def csv_href(table: Table, folder: Path | None = None, written: Counter[str] | None = None) -> str:
     """The address of a table's CSV: its text, or its file in ``folder``, written here.
 
-    ``written`` counts the files of each name, so that two names that differ in signs alone have a file each.
-
-    A byte-order mark makes spreadsheets read it as UTF-8.
+    ``written`` counts the files of each name: two names that differ in signs alone have a file each. A byte-order mark
+    makes spreadsheets read it as UTF-8.
     """
     if folder is not None:
         stem, written = slug(table.key), Counter() if written is None else written

@@ -76,9 +76,9 @@ def _heat(
     estimate: Callable[[int, str], Estimate | None],
 ) -> HeatChart | None:
     info, title = view.metrics[metric], f"{view.titles[metric]}, {how}"
-    rows = [label for label in order if label in view.labels]
+    places = {label: place for place, label in enumerate(view.labels)}
     squares: list[list[Square | None]] = [
-        [square_of(estimate(view.labels.index(label), column), info) for column in columns] for label in rows
+        [square_of(estimate(places[label], column), info) for column in columns] for label in order
     ]
     drawn = [square.value for row in squares for square in row if square is not None]
     if not drawn:
@@ -88,7 +88,7 @@ def _heat(
         title=title,
         subject="all systems",
         alt=f"{title}: a row a system.",
-        rows=rows,
+        rows=list(order),
         columns=[label_text(name or "(none given)") for name in columns],
         squares=squares,
         domain=heat_domain(drawn, info),
@@ -99,7 +99,8 @@ def _heat(
 def comparison_data(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
     """What the page's script needs to set any two systems side by side, packed: scores by culture, tested differences.
 
-    ``pairs``: :func:`kapwa.report.board.ranking_pairs` of each view. Numbers are words as the page writes them.
+    ``pairs``: :func:`kapwa.report.board.ranking_pairs` of each view. Scores are words as the page writes them;
+    differences are rounded numbers, since the script turns them around.
     """
     tasks = []
     for view, compared in zip(views, pairs, strict=True):
@@ -132,10 +133,9 @@ def _amount(row: Estimate | None, info: Mapping[str, Any]) -> str:
     return wording.NOTHING if row is None else wording.amount(row["value"], info)
 
 
-def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[float, float, float, bool]:
+def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[float | bool | None]:
     """Difference and interval in the unit of the page, and whether it is more than noise."""
     share = wording.is_share(info)
     scale, digits = 100 if share else 1, _DIGITS[share]
     ends = (row[name] for name in ("difference", "low", "high"))
-    difference, low, high = (round(scale * value, digits) if wording.known(value) else None for value in ends)
-    return difference, low, high, is_clear(row)  # type: ignore[return-value]
+    return [*(round(scale * value, digits) if wording.known(value) else None for value in ends), is_clear(row)]

@@ -87,14 +87,14 @@ def _pooled_error(cultures: CultureMeans) -> tuple[float, float]:
     share = weights**2 / (1 - weights)
     bell = 1 / ((weights**2).sum() + share.sum() ** 2 - (share**2).sum())
     # For independent items of equal variance: the squared trace of the clusters' covariance over that of its square.
-    # The covariance is diag(own) − parts · sharesᵀ; as a matrix of all clusters it would not fit.
+    # The covariance is diag(variances) − parts · sharesᵀ; as a matrix of all clusters it would not fit.
     factor = np.where(single, 1.0, cultures.clusters / np.maximum(cultures.clusters - 1, 1)) / cultures.n
-    own = (cultures.shares * factor).sum(axis=1)
+    variances = (cultures.shares * factor).sum(axis=1)
     parts = cultures.shares * np.where(single, 0.0, factor)
-    taken = (parts * cultures.shares).sum(axis=1)
+    overlap = (parts * cultures.shares).sum(axis=1)
     joint = (parts.T @ parts) * (cultures.shares.T @ cultures.shares)
-    square = float((own * (own - 2 * taken)).sum() + joint.sum())
-    return se, min(bell, float((own - taken).sum()) ** 2 / square) if square > 0 else bell
+    square = float((variances * (variances - 2 * overlap)).sum() + joint.sum())
+    return se, min(bell, float((variances - overlap).sum()) ** 2 / square) if square > 0 else bell
 
 
 # --- paired differences over cultures ----------------------------------------------------------------------------

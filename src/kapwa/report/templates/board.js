@@ -103,8 +103,8 @@
       const ends = turned ? [-high, -low] : [low, high];
       const size = signed(turned ? -difference : difference);
       const between = low === null ? "no interval" : `95% interval ${signed(ends[0])} to ${signed(ends[1])}`;
-      const told = clear ? "The two differ by more than noise, all pairs of systems allowed for" : "The two cannot be told apart, all pairs of systems allowed for";
-      return `${told}: first minus second ${size} (${between}). Single cultures are not tested here; kapwa compare does that.`;
+      const outcome = clear ? "The two differ by more than noise, all pairs of systems allowed for" : "The two cannot be told apart, all pairs of systems allowed for";
+      return `${outcome}: first minus second ${size} (${between}). Single cultures are not tested here; kapwa compare does that.`;
     }
   }
 })();
