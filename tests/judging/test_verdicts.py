@@ -1,0 +1,54 @@
+"""The table of verdicts: read back as it was written, and each wrong cell named."""
+
+from pathlib import Path
+
+import pytest
+
+from kapwa.errors import DataError
+from kapwa.judging.verdicts import VERDICT_SCHEMA, Verdict, read_verdicts, verdict_frame
+
+_VERDICT = Verdict(
+    *("d1", "A001", "run", "system", "q1", "local", 0, "Assam", "as", "q1"),
+    *("ana", "person", "correct@1", "right", "judged", 1.0),
+)
+
+
+def _write(path: Path, **cells: str) -> Path:
+    row = verdict_frame([_VERDICT]).to_dicts()[0] | cells
+    path.write_text(",".join(VERDICT_SCHEMA) + "\n" + ",".join(str(row[name]) for name in VERDICT_SCHEMA) + "\n")
+    return path
+
+
+def test_verdicts_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    judged = [_VERDICT, _VERDICT._replace(rater="ben", state="cannot-assess", value=None, remark="dialect, not mine")]
+    verdict_frame(judged).write_csv(path)
+    assert read_verdicts(path).equals(verdict_frame(judged))
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"state": "maybe"}, "none of judged"),
+        ({"kind": "machine"}, "none of person"),
+        ({"value": "1.5"}, "between 0 and 1"),
+        ({"value": "nan"}, "not a number"),
+        ({"value": "yes"}, "not a number"),
+        ({"value": ""}, "exactly where"),
+        ({"state": "unparsed"}, "exactly where"),
+        ({"sample": "-1"}, "number of a sample"),
+    ],
+)
+def test_a_wrong_cell_is_named(tmp_path: Path, cells: dict[str, str], message: str) -> None:
+    path = _write(tmp_path / "verdicts.csv", **cells)
+    with pytest.raises(DataError, match=message) as caught:
+        read_verdicts(path)
+    assert caught.value.row == 2
+    assert caught.value.path == path
+
+
+def test_two_verdicts_of_one_rater_on_one_answer_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    verdict_frame([_VERDICT, _VERDICT._replace(value=0.0)]).write_csv(path)
+    with pytest.raises(DataError, match="ana judges 'A001' by 'right' a second time"):
+        read_verdicts(path)
