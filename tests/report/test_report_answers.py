@@ -1,4 +1,4 @@
-"""Single questions in the page: the worst of each culture, and the browser of every answer, also in a real browser."""
+"""Single questions in the page: the browser of every answer, also in a real browser."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from pages import Page, assert_closed, render_page, unpacked
 from report_fixtures import MadeRun, make_run, wide_run
 from test_report_page import CANARY, canary_run
 
-from kapwa.report.answers import CHOSEN_BY, answer_table, browser, worst_cases
+from kapwa.report.answers import CHOSEN_BY, answer_table, browser
 from kapwa.report.page import build_report
 from kapwa.report.view import TaskView, arrange
 
@@ -36,36 +36,6 @@ def answering(run: MadeRun, texts: int = 1) -> MadeRun:
     run.tables["answers"] = pl.DataFrame(rows, schema=names, orient="row")
     run.scores = pl.concat([run.scores.with_columns(pl.lit(k, pl.Int64).alias("sample")) for k in range(texts)])
     return run
-
-
-def test_the_worst_cases_come_first_and_models_that_agree_stand_together() -> None:
-    view = view_of(make_run("a", skill=0.3), make_run("b", skill=0.3))
-    cases = worst_cases(view, view.subjects[0], answer_table(view))
-    misses = [sum(len(said["models"]) for said in case["said"] if not said["right"]) for case in cases["cases"]]
-    assert misses == sorted(misses, reverse=True)
-    both = next(case for case in cases["cases"] if len(case["said"]) == 1)
-    assert [name for name, _ in both["said"][0]["models"]] == ["a", "b"]
-    assert both["prompt_gloss"]
-    assert both["language"] == "fil"
-    assert cases["asked"] == 16
-    assert cases["wrong"] >= len(cases["cases"])
-
-
-def test_long_answers_are_cut_and_nothing_said_says_so() -> None:
-    run = make_run(cultures=("Filipino",), variants=("full",), skill=0.0)
-    run.tables["cases"] = run.tables["cases"].with_columns(pl.lit("").alias("got"), pl.lit("x" * 9000).alias("prompt"))
-    view = view_of(run)
-    cases = worst_cases(view, view.subjects[0], answer_table(view))
-    assert cases["cases"][0]["said"][0]["text"] == "(nothing)"
-    assert len(cases["cases"][0]["prompt"]) == 1000
-    assert cases["cases"][0]["prompt"].endswith("…")
-
-
-def test_no_case_table_is_no_section() -> None:
-    run = make_run()
-    run.tables.clear()
-    view = view_of(run)
-    assert worst_cases(view, view.subjects[0], answer_table(view)) is None
 
 
 def told_of(view: TaskView, most: int | None = 1000, room: int = 10**9) -> tuple[dict[str, Any], str]:

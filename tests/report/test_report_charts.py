@@ -25,9 +25,7 @@ from kapwa.report.charts import (
     HeatChart,
     Line,
     Marker,
-    Point,
     RowChart,
-    ScatterChart,
     Square,
     axis_svg,
     head_height,
@@ -35,12 +33,11 @@ from kapwa.report.charts import (
     heat_step,
     row_svg,
     scale_svg,
-    scatter_svg,
     ticks,
 )
 from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
-from kapwa.report.plots import breakdown_charts, headline_charts, row_chart, variant_charts
+from kapwa.report.plots import headline_charts, row_chart, topic_charts
 from kapwa.report.view import arrange
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, place_of, world
 
@@ -50,6 +47,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 SHARE = {"low": 0.0, "high": 1.0}
 SCRIPTS = ("대한민국", "مصر", "ኢትዮጵያ", "অসম", "Ελλάδα")
 BAD = "<script>alert(1)</script>"
+SITUATED = ("Filipino",)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +56,8 @@ def every() -> list[Any]:
 
 
 def first_chart(*runs: Any) -> RowChart:
-    view = arrange(list(runs) or [make_run()])[0]
-    return headline_charts(view, view.subjects[0])[0]
+    view = arrange(list(runs) or [make_run(cultures=SITUATED)])[0]
+    return headline_charts(view, view.metric)[0]
 
 
 def drawn(chart: Any) -> list[str]:
@@ -70,8 +68,6 @@ def drawn(chart: Any) -> list[str]:
         parts += [head_svg(chart), axis_svg(chart), *(charts.key_svg(kind) for kind, _ in chart.keys)]
     elif isinstance(chart, MapChart):
         parts = [map_svg(chart), scale_svg(chart.domain, share=chart.share)]
-    elif isinstance(chart, ScatterChart):
-        parts = [scatter_svg(chart)]
     return [f'<svg xmlns="{SVG[1:-1]}">{part}</svg>' for part in parts]
 
 
@@ -107,26 +103,23 @@ def test_the_headline_chart_shows_score_interval_floors_and_ceiling() -> None:
     assert "guessing: 25%" in chart.alt
 
 
-def test_small_strata_are_grey_and_n_stands_beside() -> None:
-    view = arrange([make_run()])[0]
-    lines = {line.label: line for line in breakdown_charts(view, view.subjects[0])[0].lines}
+def test_small_topics_are_grey_and_n_stands_beside() -> None:
+    charts = topic_charts(arrange([make_run(cultures=SITUATED)])[0])
+    lines = {line.label: line for chart in charts for line in chart.lines}
     assert not lines["ethics"].muted
     assert lines["courtship"].muted
     assert lines["courtship"].dots[0].muted
     assert lines["courtship"].beside == "n = 5"
-    assert lines["By topic"].header
 
 
-def test_one_variant_has_no_variant_chart_and_no_score_no_headline_chart() -> None:
-    view = arrange([make_run(variants=("full",))])[0]
-    assert variant_charts(view, view.subjects[0]) == []
-    lost = make_run(cultures=("Filipino",), variants=("full",), gone={"failed": 16})
+def test_no_score_no_chart() -> None:
+    lost = make_run(cultures=SITUATED, variants=("full",), gone={"failed": 16})
     assert every_chart([lost]) == []
 
 
 def test_many_cultures_have_each_kind_of_chart_once_or_more(every: list[Any]) -> None:
     kinds = [chart.kind for chart in every]
-    assert [kinds.count(kind) for kind in ("map", "heat", "scatter")] == [2, 3, 1]
+    assert [kinds.count(kind) for kind in ("map", "heat")] == [2, 3]
     assert len({chart.key for chart in every}) == len(every)
 
 
@@ -183,7 +176,7 @@ def test_ticks_are_few_round_and_inside(domain: tuple[float, float]) -> None:
 
 
 def test_every_part_is_well_formed_and_has_only_classes_that_the_page_colours(every: list[Any]) -> None:
-    for chart in [*every, first_chart(), first_chart(make_run(), make_run("b"))]:
+    for chart in [*every, first_chart(), first_chart(make_run(cultures=SITUATED), make_run("b", cultures=SITUATED))]:
         for svg in drawn(chart):
             assert " style=" not in svg
             assert not re.search(r'(fill|stroke)="', svg)
@@ -239,10 +232,9 @@ def heat(rows: int, columns: tuple[str, ...]) -> HeatChart:
 
 
 def test_markup_in_names_is_drawn_as_text() -> None:
-    scatter = ScatterChart("k", BAD, BAD, BAD, [Point(BAD, 0.5, 0.5)], BAD, BAD)
     line = Line(BAD, [Dot(0.5)], BAD, BAD, BAD, aside=BAD)
     rows = RowChart("k", BAD, BAD, BAD, [line], [Marker(0.2, BAD)], [BAD, BAD])
-    for chart in (heat(1, (BAD, "x")), scatter, rows):
+    for chart in (heat(1, (BAD, "x")), rows):
         for svg in [*drawn(chart), chart_file(chart)]:
             assert "<script" not in svg
             ET.fromstring(svg)
@@ -310,7 +302,8 @@ def test_the_outlines_are_small_and_say_whose_they_are() -> None:
 def test_labels_of_every_script_stand_in_the_file_as_text_in_their_font(culture: str) -> None:
     run = make_run("نموذج-عربي", cultures=(culture,))
     view = arrange([run])[0]
-    svg = chart_file(breakdown_charts(view, view.subjects[0])[0])
+    charts = {chart.title: chart for chart in topic_charts(view)}
+    svg = chart_file(next(chart for title, chart in charts.items() if title.endswith("topic")))
     for topic in run.scores["topic"].unique():
         assert topic in texts_of(svg)
     assert re.search(r'font-family="&#x27;Noto Sans (Arabic|CJK KR|Ethiopic|Bengali)', svg)
@@ -344,7 +337,7 @@ def test_a_renderer_draws_every_part_of_a_file(every: list[Any]) -> None:
     blank = png(
         f'<svg xmlns="{SVG[1:-1]}" width="760" height="600"><rect width="760" height="600" fill="white"/></svg>'
     )
-    for kind in ("rows", "heat", "map", "scatter"):
+    for kind in ("rows", "heat", "map"):
         chart = next(one for one in every if one.kind == kind)
         svg = chart_file(chart)
         root = ET.fromstring(svg)
@@ -357,8 +350,8 @@ def test_a_renderer_draws_every_part_of_a_file(every: list[Any]) -> None:
 def test_every_figure_is_saved_as_svg_and_png(tmp_path: Path) -> None:
     four = tuple(CULTURES)[:4]
     few = save_figures([make_run(cultures=("Filipino",))], tmp_path / "new" / "folder")
-    assert sorted(path.suffix for path in few) == [".png"] * 4 + [".svg"] * 4
+    assert sorted(path.suffix for path in few) == [".png"] * 5 + [".svg"] * 5
     paths = save_figures([wide_run(cultures=four, per_culture=12), choice_run(cultures=four, n=12)], tmp_path)
-    for name in ("map", "topic-over-cultures", "confusion", "relation"):
+    for name in ("map", "topic-over-cultures", "confusion"):
         assert any(name in path.stem for path in paths)
     assert all(path.stat().st_size > 500 for path in (*few, *paths))

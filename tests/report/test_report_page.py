@@ -90,7 +90,7 @@ def test_the_page_loads_nothing_and_its_policy_admits_only_its_style(three: str)
 def test_every_section_has_its_place_with_licence_authors_signatures_and_versions(three: str) -> None:
     headings = (
         "Would the model advise what an average native would do?/Scores/Models side by side/By topic and category/"
-        "Prompt variants/Where it fails/Answers lost/Methods and limits/Limits/Data"
+        "Prompts and wordings/Every answer/Answers lost/Methods and limits/Limits/Data"
     )
     text = Page(three).text
     words = ("CC-BY-4.0", "The Kapwa authors", "|metric:mc1", "polars", "9f2c41aa0b7d3e55", "Kalahi §4.2")
@@ -109,19 +109,17 @@ def test_tables_can_be_read_aloud_and_downloaded_under_names_of_their_own(three:
     assert all(attrs.get("scope") in ("col", "row") for attrs in page.all("th"))
     assert page.all("html")[0] == {"lang": "en", "dir": "ltr"}
     names = [attrs["download"] or "" for attrs in page.all("a") if "download" in attrs]
-    assert len(names) >= len(page.all("table"))
+    squares = [attrs for attrs in page.all("table") if "squares" in (attrs.get("class") or "")]
+    assert len(names) == len(page.all("table")) - len(squares) > 8
     assert all(re.fullmatch(r"[\w\-]+\.csv", name) for name in names)
 
 
-def test_users_text_has_its_own_direction_and_language_and_lost_answers_are_told(world: str) -> None:
-    page = Page(world)
+def test_names_have_their_own_direction_and_lost_answers_are_counted(world: str) -> None:
     assert "\u2068نموذج-عربي\u2069 chose the best answer in" in world
-    assert "3 could not be read, 2 were refused, 1 was empty" in page.text
-    shown = [attrs for attrs in page.all("dd", "div") if attrs.get("lang") in ("ar", "ko", "am", "as")]
-    assert {attrs["lang"] for attrs in shown} == {"ar", "ko", "am", "as"}
-    assert len(shown) > 20
-    assert all(attrs.get("dir") == "auto" for attrs in shown)
-    assert all(attrs.get("dir") == "auto" for attrs in page.all("span") if attrs.get("lang") == "en")
+    assert "None: every request was answered" in world
+    lost = Page(world).text.rpartition("What became of every answer, all cultures together")[2]
+    assert "Unreadable Refused Empty" in lost
+    assert "full 8 18 3 2 1 30.8%" in lost
 
 
 def test_warnings_stand_before_any_number(three: str) -> None:
@@ -270,13 +268,12 @@ def bare(model: str) -> MadeRun:
 def test_what_is_empty_has_no_heading_and_nothing_is_explained_that_is_not_there() -> None:
     html = render_page([bare("m")])
     page = Page(html)
-    for absent in ("By topic and category", "Where it fails", "Dashed lines", "shaded zone", "upright line"):
+    for absent in ("By topic and category", "Dashed lines", "shaded zone", "upright line"):
         assert absent not in page.text
     assert "-parts" not in html
-    assert "-cases" not in html
     assert "A dot is a score" in page.text
-    full = Page(render_page([make_run("m")])).text
-    for present in ("By topic and category", "Where it fails", "Dashed lines mark"):
+    full = Page(render_page([make_run("m", cultures=("Filipino",))])).text
+    for present in ("By topic and category", "Dashed lines mark"):
         assert present in full
 
 
@@ -290,30 +287,22 @@ def test_unknown_cultures_are_worded_as_such() -> None:
     assert "asked about Filipino; part of the data does not say whose culture it is about." in both
 
 
-def test_many_cultures_have_their_sections_and_only_two_tasks_are_correlated(one: str, both: str) -> None:
+def test_many_cultures_have_their_sections(one: str) -> None:
     headings = (
         "Does the model know a culture's everyday life?/Language of the questions/Wording of the prompts/"
-        "Whose answers it gives when it is wrong/Where it fails/Answers lost/Too many answers/"
+        "Whose answers it gives when it is wrong/Every answer/Answers lost/Too many answers/"
         "The same scores as the released code computes them/Northern Nigeria"
     )
-    text, related = Page(one).text, "Do the tasks agree?"
+    text = Page(one).text
     assert [heading for heading in headings.split("/") if heading not in text] == []
     assert "Northern_Nigeria" not in re.sub(r"<code>.*?</code>|data:text/csv[^\"]*", "", one)
-    assert related not in text
-    assert related in Page(both).text
 
 
-def test_three_cultures_keep_a_part_each_and_gain_the_language_section() -> None:
-    text = Page(render_page([wide_run(cultures=("Spain", "Ethiopia", "Iran"), per_culture=30)])).text
-    assert "Language of the questions" in text
-    assert "questions on average over" not in text
-    assert "wide-model gave an answer that people there give to" in text
-
-
-def test_four_cultures_of_another_suite_stand_on_one_axis_too() -> None:
-    html = render_page([make_run("m", cultures=("مصر", "대한민국", "ኢትዮጵያ", "অসম"))])
+@pytest.mark.parametrize("cultures", [("مصر", "대한민국"), ("مصر", "대한민국", "ኢትዮጵያ", "অসম")])
+def test_two_cultures_of_another_suite_and_more_stand_on_one_axis(cultures: tuple[str, ...]) -> None:
+    html = render_page([make_run("m", cultures=cultures)])
     text = Page(html).text
-    assert "on average over 4 cultures" in text
+    assert f"on average over {len(cultures)} cultures" in text
     assert "Language of the questions" not in text
     assert "Prompt variants compared on the same items" in text
     assert "The shaded zone ends at the best trick" in text

@@ -25,10 +25,8 @@ from kapwa.report.analysis.view import AnalysisView, fine, span
 from kapwa.report.marks import Mark, Marks, verdicts
 from kapwa.report.sentences import (
     Reading,
-    caution_sentences,
     comparison_sentence,
     is_clear,
-    others_sentence,
     outcome_words,
     score_sentence,
     verdict_words,
@@ -149,19 +147,6 @@ def test_the_words_agree_with_the_interval(a: float, b: float, value: float, cha
     assert ("cannot be told apart" in said) == (low <= chance <= high)
 
 
-def test_small_samples_and_lost_answers_are_told_beside_the_score() -> None:
-    small = Reading("m", row(0.5, 0.2, 0.8, clusters=13, unparsed=2, failed=1), MC1, Marks(), SITUATIONS)
-    assert caution_sentences([small]) == [
-        "This is based on 16 situations of 13 clusters, so only large differences can be seen.",
-        "m: 1 failed and got no answer, 2 could not be read.",
-    ]
-    assert caution_sentences([Reading("m", row(0.5, 0.2, 0.8), MC1, Marks(), SITUATIONS)]) == [
-        "This is based on 16 situations, so only large differences can be seen."
-    ]
-    assert caution_sentences([Reading("m", row(0.5, 0.4, 0.6, n=150), MC1, Marks(), SITUATIONS)]) == []
-    assert caution_sentences([]) == []
-
-
 def test_outcomes_are_told_by_number() -> None:
     assert outcome_words([row(0.5, 0, 1)]) == ""
     assert outcome_words([row(0.5, 0, 1, refused=1, empty=3, tie=2)]) == "1 was refused, 3 were empty, 2 were ties"
@@ -200,18 +185,6 @@ def test_a_difference_is_told_with_its_verdict(row: dict[str, Any], said: str, v
     assert said in comparison_sentence(row, MC1, SITUATIONS)
     assert verdict_words(row, MC1) == verdict_said
     assert is_clear(row) is verdict_said.endswith("higher")
-
-
-@pytest.mark.parametrize(
-    ("unclear", "total", "sentence"),
-    [
-        (6, 6, "None of the 6 differences can be told from noise."),
-        (4, 6, "The other 4 of 6 differences cannot be told from noise."),
-        (1, 4, "The other one of 4 differences cannot be told from noise."),
-    ],
-)
-def test_the_rest_is_summed_up(unclear: int, total: int, sentence: str) -> None:
-    assert others_sentence(unclear, total) == sentence
 
 
 def one_corpus(**changes: object) -> MadeAnalysis:

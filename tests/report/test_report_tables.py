@@ -23,7 +23,7 @@ from kapwa.report.board import board_of
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.differences import with_flips
 from kapwa.report.html import csv_href
-from kapwa.report.relations import Measured, metric_correlations, run_correlations
+from kapwa.report.relations import Measured, correlations, metric_correlations
 from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.table import Table
 from kapwa.report.terminal import difference_lines, render_comparison, render_run
@@ -46,7 +46,7 @@ def read(table: Table) -> list[dict[str, str]]:
 def test_every_score_stands_beside_its_interval_floor_and_ceiling() -> None:
     run = make_run(cultures=("Filipino",))
     view = view_of(run)
-    table = tables.scores_table(view, view.subjects[0], reference=False)
+    table = tables.metrics_table(view, reference=False)
     assert list(table.head) == ["Metric", "smollm2", "Without cultural knowledge", "Ceiling"]
     _, score, floor, people = table.rows[0]
     estimate = view.estimate(0, view.subjects[0], "mc1")
@@ -61,17 +61,17 @@ def test_every_score_stands_beside_its_interval_floor_and_ceiling() -> None:
 
 def test_reference_values_stand_apart() -> None:
     view = view_of(make_run())
-    plain = tables.scores_table(view, view.subjects[0], reference=False)
-    reference = tables.scores_table(view, view.subjects[0], reference=True)
+    plain = tables.metrics_table(view, reference=False)
+    reference = tables.metrics_table(view, reference=True)
     assert plain is not None
     assert reference is not None
     assert not any("reference" in row["metric"] for row in read(plain))
     assert {row["metric"] for row in read(reference)} == {"mc1_reference", "mc2_reference"}
 
 
-def test_strata_show_n_and_grey_the_small_ones() -> None:
-    view = view_of(make_run(), make_run("b"))
-    table = tables.strata_table(view, view.subjects[0])
+def test_topics_show_n_and_grey_the_small_ones() -> None:
+    view = view_of(*(make_run(name, cultures=("Filipino",)) for name in ("a", "b")))
+    table = tables.topic_table(view)
     by_name = {row[0].text: row for row in table.rows}
     assert by_name["ethics"][1].text == "11"
     assert not by_name["ethics"][2].muted
@@ -83,9 +83,9 @@ def test_strata_show_n_and_grey_the_small_ones() -> None:
 def test_pairs_of_runs_are_adjusted_over_the_whole_report() -> None:
     view = view_of(make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5))
     frame = comparisons.run_pairs(view)
-    assert set(frame["metric"]) == {"mc1", "mc2"}
+    assert set(frame["metric"]) == {"mc1"}
     assert set(frame["variant"]) == {"full"}
-    assert frame["culture"].is_null().to_list() == [*[True] * 3, *[False] * 6] * 2
+    assert frame["culture"].is_null().to_list() == [*[True] * 3, *[False] * 6]
     for over, family in ((True, 3), (False, 6)):
         part = frame.filter(pl.col("culture").is_null() == over, metric="mc1")
         smallest = part.sort("p_value").row(0, named=True)
@@ -117,11 +117,10 @@ def test_one_run_has_no_pairs_and_three_have_no_correlations() -> None:
     one = view_of(make_run())
     assert comparisons.run_pairs(one).height == 0
     three = [make_run("a", skill=0.1), make_run("b", skill=0.9), make_run("c", skill=0.5)]
-    assert run_correlations(one) is run_correlations(view_of(*three)) is None
-    four = view_of(*three, make_run("d", skill=0.3))
-    frame = run_correlations(four)
-    assert frame is not None
-    table = model_correlations(frame, four.slug, "Agreement", 3)
+    assert correlations([one]) is correlations([view_of(*three)]) is None
+    four = correlations([view_of(*three, make_run("d", skill=0.3))])
+    assert four is not None
+    table = model_correlations(four.frame, "task", "Agreement", 3)
     assert [row[0].text for row in table.rows] == ["mc1 × mc2", "mc1 × mc3", "mc2 × mc3"]
     # No coefficient stands without its interval.
     assert all((" to " in cell.small) == (cell.text[-1:].isdigit()) for row in table.rows for cell in row[1:4])
@@ -182,7 +181,7 @@ def test_answers_in_another_language_are_counted() -> None:
 def test_csv_disarms_formulas_in_users_text() -> None:
     run = make_run("=cmd()", cultures=("Filipino",))
     view = view_of(run)
-    table = tables.scores_table(view, view.subjects[0], reference=False)
+    table = tables.metrics_table(view, reference=False)
     assert table is not None
     assert read(table)[0]["model"] == "'=cmd()"
 
@@ -268,7 +267,7 @@ def test_a_comparison_fits_80_columns_and_names_are_not_broken_into_pieces() -> 
     view = arrange([make_run(a, skill=0.05), make_run(b, skill=0.95)])[0]
     frame = run_pairs(view)
     text = printed(render_comparison(frame, view.metrics), width=80)
-    assert f"A: {a}\nB: {b}\nDifference: A − B\nVariant: full\n" in text
+    assert f"A: {a}\nB: {b}\nDifference: A − B\nMetric: mc1; Variant: full\n" in text
     for row in frame.iter_rows(named=True):
         info = view.metrics[row["metric"]]
         cells = wording.change(row["difference"], info), wording.change_interval(row["low"], row["high"], info)

@@ -56,8 +56,9 @@ def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pyte
         pairs = run_pairs(view, margin)
         wanted = {(row["metric"], row["culture"]): row for row in compared.to_dicts()}
         found = {(row["metric"], row["culture"]): row for row in pairs.to_dicts()}
-        assert wanted.keys() == found.keys()
-        for key, row in wanted.items():
+        assert {key for key in wanted if key[0] == "mc1"} == found.keys()
+        for key in found:
+            row = wanted[key]
             for column in ("p_value", "p_holm", "p_bh", "p_varies_holm", "family"):
                 assert row[column] == found[key][column], (k, key, column)
         # The table of the page and its CSV.
@@ -66,10 +67,9 @@ def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pyte
         for line, cells in zip(csv.DictReader(io.StringIO(table.csv)), table.rows, strict=True):
             row = wanted[line["metric"], line["culture"] or None]
             assert row["verdict"] == line["verdict"] == cells[-1].text
-        # Its sentences: over both cultures, then each.
-        said = page._pair_sentences(view, pairs)
-        for sentence, culture in zip(said, (None, *view.subjects), strict=True):
-            row = wanted["mc1", culture and culture.culture]
+        # Sentences: over both cultures, then each.
+        for key, pair in found.items():
+            row, sentence = wanted[key], comparison_sentence(pair, view.metrics["mc1"], view.noun)
             assert ("more than noise would explain" in sentence) == ("higher" in row["verdict"]), (k, sentence)
             assert ("equal within 30 points" in sentence) == ("equal within 30 points" in row["verdict"])
             for name in seen:
@@ -137,6 +137,5 @@ def test_only_a_metric_whose_judge_may_err_tells_how_far(tmp_path: Path) -> None
     assert judged.filter(metric="mc1")["undone_by"].null_count() == 0
     out = page.build_report(runs, tmp_path / "page.html", equal_within=0.1)  # type: ignore[arg-type]
     told = out.read_text(encoding="utf-8")
-    assert "This verdict would fall if" in told
     assert "falls at" in told
     assert "(1 pair of runs, 2 cultures one by one)" in told

@@ -1,4 +1,4 @@
-"""Single questions and what the models answered: the worst of each culture, and all of them for readers to search."""
+"""Single questions and what the models answered, those that most models missed first, for readers to search."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import polars as pl
 
 from kapwa.exchange.base import expected
 from kapwa.report.tables import OUTCOMES
-from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import clean, count, culture_name, decimal, label_text, pack, truncate
+from kapwa.report.view import TaskView
+from kapwa.report.wording import clean, count, culture_name, decimal, label_text, pack
 from kapwa.suites.items import CASE_SCHEMA
 
 MOST = 1000  # questions of a task that a page holds for its browser, unless the user asks for more
 ROOM = 3_000_000  # characters that the browsers of such a page take together
 LONGEST = 12_000  # characters of one text there: more than any answer that a person reads
-SHOWN = 5  # failures of one culture that stand in the page itself
-SHORT = 1000  # columns of text shown of one of their prompts or answers
 LOST = ("unparsed", "refused", "empty", "failed")
 CHOSEN_BY = ("culture", "language", "variant", "category", "topic")
 _KEYS = ["item_id", "variant", "culture"]
@@ -64,33 +62,6 @@ def answer_table(view: TaskView) -> pl.DataFrame:
     ranked = table.group_by(_KEYS).agg(missed=missed, mean=pl.col("margin").mean())
     ranked = ranked.sort("missed", "mean", *_KEYS, nulls_last=True).select(*_KEYS, pl.row_index("rank"))
     return table.join(ranked, on=_KEYS).sort("rank", "run", "sample")
-
-
-def worst_cases(view: TaskView, subject: Subject, table: pl.DataFrame) -> dict[str, Any] | None:
-    """Return a culture's ``cases``: what most models got wrong, by the widest margin first; None where none is kept.
-
-    ``table``: :func:`answer_table`. They are of the main variant. Models that gave the same stand together, each with
-    its margin where that measures something (``measure``). ``wrong`` of ``asked`` items at least one model missed.
-    """
-    main = (pl.col("culture") == subject.culture) & (pl.col("variant") == view.variant)
-    here = table.filter(main & pl.col("margin").is_not_null()).unique(["item_id", "run"], maintain_order=True)
-    if here.is_empty():
-        return None
-    measure = str(view.metrics.get(here["metric"][0], {}).get("margin") or "")
-    missed = here.filter((pl.col("margin") <= 0).any().over("item_id"))
-    ids, cases = missed["item_id"].unique(maintain_order=True).to_list(), []
-    for item in ids[:SHOWN]:
-        said: dict[tuple[str, bool], dict[str, Any]] = {}
-        rows = missed.filter(pl.col("item_id") == item).to_dicts()
-        texts = {name: truncate(clean(rows[0][name] or "").strip(), SHORT) for name in _TEXTS}
-        for row in rows:
-            got, gloss = (truncate(clean(row[name] or "").strip(), SHORT) for name in ("got", "got_gloss"))
-            group = {"models": [], "text": got or "(nothing)", "gloss": gloss, "right": row["margin"] > 0}
-            models = said.setdefault((got, group["right"]), group)["models"]
-            models.append((view.labels[row["run"]], decimal(row["margin"], 3, plus=True) if measure else ""))
-        about = {name: clean(rows[0][name] or "") for name in ("item_id", "topic", "language")}
-        cases.append({**texts, **about, "item_key": item, "said": list(said.values())})
-    return {"cases": cases, "wrong": len(ids), "asked": here["item_id"].n_unique(), "measure": measure}
 
 
 def browser(view: TaskView, table: pl.DataFrame, most: int | None = MOST, room: int = ROOM) -> Browser | None:

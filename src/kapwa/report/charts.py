@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import ClassVar, NamedTuple
 
-from kapwa.report.wording import COMMON_FONTS, MINUS, decimal, font_for, isolate, label_text
+from kapwa.report.wording import COMMON_FONTS, MINUS, decimal, font_for, isolate
 
 # Colours of files that stand alone. The page has its own for each class, also for dark screens (report.css).
 COLOURS = {
@@ -186,31 +186,6 @@ class HeatChart(Chart):
         return len(self.columns) > MOST_NUMBERED
 
 
-class Point(NamedTuple):
-    """One culture: its name and its two values, in [0, 1]."""
-
-    label: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScatterChart(Chart):
-    """Two tasks against each other: a numbered dot for each culture, the highest first."""
-
-    kind: ClassVar = "scatter"
-    points: Sequence[Point]
-    across: str
-    upwards: str
-
-    @property
-    def names(self) -> list[str]:
-        """What each number stands for."""
-        return [
-            f"{isolate(label_text(p.label))} {decimal(100 * p.x, 0)}%, {decimal(100 * p.y, 0)}%" for p in self.points
-        ]
-
-
 def heat_step(value: float, domain: tuple[float, float]) -> int:
     """The colour step of a value: 0 (little) to 6 (much)."""
     low, high = domain
@@ -355,23 +330,6 @@ def scale_svg(domain: tuple[float, float], *, share: bool) -> str:
         text = f"{decimal(100 * value, 0)}{'%' if k in (0, len(HEAT)) else ''}" if share else f"{value:.3g}"
         parts.append(text_svg(x, 20, text, "muted tiny", "start" if k == 0 else "end" if k == len(HEAT) else "middle"))
     return "".join(parts)
-
-
-def scatter_svg(chart: ScatterChart) -> str:
-    """Grid, values of both axes and the numbered dots, for an SVG element of any size."""
-    x, parts, numbers = _scale((0.0, 1.0)), [], []
-    for value in ticks((0.0, 1.0), share=True):
-        at, up, text = x(value), x(1 - value), f"{decimal(100 * value, 0)}%"
-        parts += [_upright(at, "grid"), f'<line class="grid" x2="100%" y1="{up}" y2="{up}"/>']
-        parts.append(f'<svg y="100%" overflow="visible">{text_svg(at, 16, text, "muted small", "middle")}</svg>')
-        parts.append(f'<svg x="-8" y="{up}" overflow="visible">{text_svg("0", 4, text, "muted small", "end")}</svg>')
-    for number, point in enumerate(chart.points, start=1):
-        where = f'<svg x="{x(point.x)}" y="{x(1 - point.y)}" overflow="visible">'
-        told = f"<title>{escape(chart.names[number - 1])}</title>"
-        parts.append(f'{where}<circle class="accent numbered" r="8.5">{told}</circle></svg>')
-        # Over every dot, so that a neighbour hides none.
-        numbers.append(f"{where}{text_svg('0', 3.5, str(number), 'paper tiny', 'middle')}</svg>")
-    return "".join(parts + numbers)
 
 
 def text_svg(x: str, y: float, text: str, names: str = "", anchor: str = "start") -> str:

@@ -118,18 +118,22 @@ def contrast_language(view: TaskView, row: Mapping[str, Any]) -> str:
     return view.language_of(subject, row["a"])
 
 
-def contrast_table(view: TaskView, axis: Axis) -> pl.DataFrame:
-    """Differences of the first headline metric between variants that differ in ``axis`` only, culture by culture.
+def contrast_tables(view: TaskView) -> dict[Axis, pl.DataFrame]:
+    """By axis, differences of the first headline metric between variants that differ in it only, culture by culture.
 
     Columns of comparisons over cultures without the bootstrap's, and ``model``, ``axis`` and ``held`` (the part both
     share). Of each model and part, the first row is over all cultures where there are several. Cultures whose two
     variants ask in one language have no row on the axis "asked". A family of tests (``family``) holds all models and
-    all parts. Empty when nothing can be compared.
+    all parts. Axes on which nothing can be compared are left out, and all where systems are many.
     """
-    pairs = contrasts(view.variants, axis)
-    tables = [_contrast(view, run, axis, contrast) for run in range(len(view.runs)) for contrast in pairs]
-    found = [table for table in tables if table.height]
-    return adjust_p_values(pl.concat(found)).drop(BOOTSTRAP) if found else pl.DataFrame()
+    by_axis = {}
+    for axis in () if view.crowded else AXES:
+        pairs = contrasts(view.variants, axis)
+        tables = [_contrast(view, run, axis, contrast) for run in range(len(view.runs)) for contrast in pairs]
+        found = [table for table in tables if table.height]
+        if found:
+            by_axis[axis] = adjust_p_values(pl.concat(found)).drop(BOOTSTRAP)
+    return by_axis
 
 
 def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.DataFrame:

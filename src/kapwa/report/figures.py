@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-import math
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from kapwa.files import replacing, write_text
 from kapwa.report import comparisons, heat, multiverse, plots
@@ -21,7 +23,6 @@ from kapwa.report.charts import (
     Chart,
     HeatChart,
     RowChart,
-    ScatterChart,
     axis_svg,
     head_height,
     head_svg,
@@ -29,12 +30,10 @@ from kapwa.report.charts import (
     key_svg,
     row_svg,
     scale_svg,
-    scatter_svg,
     text_svg,
 )
-from kapwa.report.many import crowd_across
-from kapwa.report.relations import relation_charts, relations
-from kapwa.report.view import arrange
+from kapwa.report.many import crowd_charts
+from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import COMMON_FONTS, label_text
 from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, world
 from kapwa.runs.directory import Run
@@ -59,25 +58,27 @@ def save_figures(runs: Sequence[Run], folder: Path, same: Named | None = None) -
 
 def every_chart(runs: Sequence[Run], same: Named | None = None) -> list[Chart]:
     """Every chart of ``runs``, in reading order; raise UsageError when there are no runs."""
-    views, found = arrange(runs, same), list[Chart]()
-    for view in views:
-        if view.crowded:
-            across = crowd_across(view)
-            found += [*across["headline"], *across["breakdown"]]
-            continue
-        if view.many:
-            found += [chart for metric in view.headline for chart in plots.culture_charts(view, metric)]
-            found += [*map_charts(view), *plots.topic_charts(view), *heat.stratum_charts(view)]
-        else:
-            for subject in view.subjects:
-                found += [*plots.headline_charts(view, subject), *plots.breakdown_charts(view, subject)]
-                found += plots.variant_charts(view, subject)
-        for axis in comparisons.AXES:
-            found += plots.contrast_charts(view, comparisons.contrast_table(view, axis))
-        found += multiverse.multiverse_chart(view)
-        found += [heat.confusion_chart(view, one) for one in view.confusions()]
-    crowded = any(view.crowded for view in views)
-    return found + ([] if crowded else relation_charts(relations(views)))
+    drawn = [charts_of(view, comparisons.contrast_tables(view)) for view in arrange(runs, same)]
+    return [chart for parts in drawn for part in parts.values() for chart in part]
+
+
+def charts_of(view: TaskView, contrasts: Mapping[comparisons.Axis, pl.DataFrame]) -> dict[str, Sequence[Any]]:
+    """The charts of a task by the parts of the page, in reading order; ``contrasts``: those of its variants, by axis.
+
+    Of many systems each has a square; a map is of one system.
+    """
+    if view.crowded:
+        return {**crowd_charts(view), **dict.fromkeys(("topics", "maps", "wordings", "whose"), ())}
+    draw = plots.culture_charts if view.many else plots.headline_charts
+    return {
+        "headline": [chart for metric in view.headline for chart in draw(view, metric)],
+        "maps": map_charts(view),
+        "topics": plots.topic_charts(view),
+        "breakdown": heat.stratum_charts(view) if view.many else [],
+        **{axis: plots.contrast_charts(view, frame) for axis, frame in contrasts.items()},
+        "wordings": multiverse.multiverse_chart(view),
+        "whose": [heat.confusion_chart(view, one) for one in view.confusions()],
+    }
 
 
 def save_pictures(pictures: Iterable[tuple[str, str]], folder: Path) -> list[Path]:
@@ -147,17 +148,8 @@ def chart_file(chart: Chart) -> str:
         return file_svg(720, *_row_file(chart, title))
     if isinstance(chart, HeatChart):
         return file_svg(720, *_heat_file(chart, title))
-    if isinstance(chart, MapChart):
-        return _map_file(chart)
-    assert isinstance(chart, ScatterChart)
-    rows = math.ceil(len(chart.points) / 3)
-    names = [
-        text_svg(f"{240 * (k // rows)}", 448 + STEP * (k % rows), f"{k + 1} {_wrapped(name, 34, 1)[0]}", "ink small")
-        for k, name in enumerate(chart.names)
-    ]
-    plot = f'<svg x="52" y="22" width="600" height="360" overflow="visible">{scatter_svg(chart)}</svg>'
-    ends = text_svg("0", 8, chart.upwards, "muted small") + text_svg("352", 418, chart.across, "muted small", "middle")
-    return file_svg(720, 440 + STEP * rows, title, plot + ends + "".join(names))
+    assert isinstance(chart, MapChart)
+    return _map_file(chart)
 
 
 def _row_file(chart: RowChart, title: Sequence[str]) -> tuple[float, Sequence[str], str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
-_DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg, charts.scatter_svg)
+_DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg)
 
 
 def render(

@@ -23,19 +23,14 @@ from kapwa.stats.families import is_clear
 _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
 
-def crowd_across(view: TaskView) -> dict[str, Any]:
-    """What a page says of many systems over all cultures: squares of systems by culture and by topic."""
+def crowd_charts(view: TaskView) -> dict[str, list[HeatChart]]:
+    """Squares of many systems by culture and by topic, by the part of the page that they stand in."""
     means = {name: rows[0] for name, rows in model_rows([(view, view.metric)]).items()}
     sign = direction(view, view.metric)
     order = sorted(view.labels, key=lambda name: place_of(means.get(name), sign))
-    topics = topic_heats(view, order)
     return {
-        **dict.fromkeys(("sentences", "cautions", "maps", "others", "reference", "gap_sentences", "topics"), ()),
-        **dict.fromkeys(("scores", "gaps", "topic_table", "strata"), None),
         "headline": [chart for metric in view.headline if (chart := culture_heat(view, metric, order))],
-        "compared": "score",
-        "breakdown": topics,
-        "bracketed": False,
+        "breakdown": topic_heats(view, order),
     }
 
 

@@ -164,10 +164,10 @@ def _means(view: TaskView, variants: Sequence[str]) -> dict[int, list[float]]:
 
 
 def multiverse_chart(view: TaskView) -> list[RowChart]:
-    """Every model a row, every wording a dot, its ranks beside: how far the ranking moves; [] where it cannot."""
+    """Every model a row, every wording a dot, its ranks beside: how far the ranking moves; [] for one wording."""
     variants = wordings_of(view)
     means = _means(view, variants)
-    if len(means) < 2 or len(variants) < 2:
+    if not means or len(variants) < 2:
         return []
     ranks = {
         i: [1 + sum(other[k] > one[k] for other in means.values()) for k in range(len(variants))]
@@ -178,14 +178,15 @@ def multiverse_chart(view: TaskView) -> list[RowChart]:
         Line(
             wording.truncate(view.labels[i], 32),
             [Dot(value, series=k if told else 0) for k, value in enumerate(means[i])],
-            strong=f"rank {min(ranks[i])}" + (f"–{max(ranks[i])}" if max(ranks[i]) > min(ranks[i]) else ""),
+            strong=wording.rank(min(ranks[i]), max(ranks[i])) if len(means) > 1 else "",
             beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.metric]),
             joined=True,
         )
         for i in sorted(means, key=lambda i: -sum(means[i]))
     ]
     title = f"{view.titles[view.metric]}, by wording of the prompt"
-    about = f"{len(means)} models in {len(variants)} wordings. Beside each its ranks, and its lowest and highest score"
+    about = f"{wording.count(len(means), 'model')} in {len(variants)} wordings. Beside each its lowest and highest"
+    about += ", and its ranks" if len(means) > 1 else ""
     series = [label_text(name) for name in variants] if told else []
     return row_chart(
         view,

@@ -51,63 +51,35 @@ def row_chart(
     return [RowChart(title=title, alt=alt, lines=lines, share=share, domain=(low, high), **more)]
 
 
-def headline_charts(view: TaskView, subject: Subject) -> list[RowChart]:
-    """For each headline metric, one row a model: score and interval on one axis with every floor and the ceiling."""
-    found = []
-    for metric in view.headline:
-        info, marks = view.metrics[metric], view.marks(subject, metric)
-        lines = []
-        for i, label in enumerate(view.labels):
-            row = view.estimate(i, subject, metric)
-            if row is None:
-                continue
-            n, clusters = int(row["n"]), int(row.get("clusters") or 0)
-            below = f"n = {n:,}" + (f", {wording.count(clusters, 'cluster')}" if clusters and clusters != n else "")
-            if wording.known(row["value"]):
-                strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
-                lines.append(Line(label, [Dot(row["value"], row["low"], row["high"])], below, strong, beside))
-            else:
-                lines.append(Line(label, below=below, strong="no score", muted=True))
-        shown = [(mark, wording.amount(mark.value, info, 0)) for mark in marks.every]
-        found += row_chart(
-            view,
-            metric,
-            lines,
-            [mark.value for mark in marks.every],
-            title=view.titles[metric],
-            about=subject.label,
-            tail="; ".join(f"{mark.words}: {at}" for mark, at in shown),
-            key=f"{view.slug}-{slug(subject.label)}-{slug(metric)}",
-            subject=subject.label,
-            markers=[Marker(mark.value, f"{mark.short} {at}", mark.ceiling) for mark, at in shown],
-            band=marks.best.value if marks.best else None,
-        )
-    return found
-
-
-def breakdown_charts(view: TaskView, subject: Subject) -> list[RowChart]:
-    """The first headline metric by category and topic, the largest strata first: they are the ones that can be read."""
-    lines: list[Line] = []
-    for group in view.groups:
-        strata: dict[str, list[tuple[int, Estimate]]] = {}
-        for i in range(len(view.runs)):
-            for stratum, row in view.strata(i, subject, group).items():
-                strata.setdefault(stratum, []).append((i, row))
-        if len(strata) > 1:
-            ordered = sorted(strata.items(), key=lambda pair: (-max(int(r["n"]) for _, r in pair[1]), pair[0]))
-            lines.append(Line(f"By {group.replace('_', ' ')}", header=True))
-            lines += [_series_line(stratum or "(none given)", rows) for stratum, rows in ordered]
-    return _series_chart(view, subject, "breakdown", "by " + " and ".join(view.groups), lines)
-
-
-def variant_charts(view: TaskView, subject: Subject) -> list[RowChart]:
-    """The first headline metric under each prompt variant; empty when there is only one."""
-    lines = []
-    for variant in view.variants if len(view.variants) > 1 else ():
-        rows = [(i, view.estimate(i, subject, view.metric, variant)) for i in range(len(view.runs))]
-        known = [(i, row) for i, row in rows if row is not None]
-        lines += [_series_line(variant, known)] if known else []
-    return _series_chart(view, subject, "variants", "by prompt variant", lines)
+def headline_charts(view: TaskView, metric: str) -> list[RowChart]:
+    """One culture: a row a model, its score and interval on one axis with every floor and the ceiling."""
+    (subject,), info = view.subjects, view.metrics[metric]
+    marks, lines = view.marks(subject, metric), []
+    for i, label in enumerate(view.labels):
+        row = view.estimate(i, subject, metric)
+        if row is None:
+            continue
+        n, clusters = int(row["n"]), int(row.get("clusters") or 0)
+        below = f"n = {n:,}" + (f", {wording.count(clusters, 'cluster')}" if clusters and clusters != n else "")
+        if wording.known(row["value"]):
+            strong, beside = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
+            lines.append(Line(label, [Dot(row["value"], row["low"], row["high"])], below, strong, beside))
+        else:
+            lines.append(Line(label, below=below, strong="no score", muted=True))
+    shown = [(mark, wording.amount(mark.value, info, 0)) for mark in marks.every]
+    return row_chart(
+        view,
+        metric,
+        lines,
+        [mark.value for mark in marks.every],
+        title=view.titles[metric],
+        about=subject.label,
+        tail="; ".join(f"{mark.words}: {at}" for mark, at in shown),
+        key=f"{view.slug}-{slug(subject.label)}-{slug(metric)}",
+        subject=subject.label,
+        markers=[Marker(mark.value, f"{mark.short} {at}", mark.ceiling) for mark, at in shown],
+        band=marks.best.value if marks.best else None,
+    )
 
 
 def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
@@ -117,23 +89,6 @@ def _series_line(label: str, rows: Sequence[tuple[int, Estimate]]) -> Line:
     dots = [Dot(row["value"], row["low"], row["high"], k, few) for k, row in rows if wording.known(row["value"])]
     beside = f"n = {sizes[0]:,}" if len(sizes) == 1 else f"n = {sizes[0]:,}–{sizes[-1]:,}"
     return Line(label_text(label), dots, beside=beside, muted=few)
-
-
-def _series_chart(view: TaskView, subject: Subject, kind: str, how: str, lines: Sequence[Line]) -> list[RowChart]:
-    base, info = view.marks(subject, view.metric).base, view.metrics[view.metric]
-    return row_chart(
-        view,
-        view.metric,
-        lines,
-        [base.value] if base else [],
-        title=f"{view.titles[view.metric]}, {how}",
-        about=subject.label,
-        tail=SAME,
-        key=f"{view.slug}-{slug(subject.label)}-{kind}",
-        subject=subject.label,
-        markers=[Marker(base.value, f"{base.short} {wording.amount(base.value, info, 0)}")] if base else (),
-        series=view.labels,
-    )
 
 
 def culture_charts(view: TaskView, metric: str) -> list[RowChart]:
@@ -168,9 +123,9 @@ def topic_charts(view: TaskView) -> list[RowChart]:
         found += row_chart(
             view,
             view.metric,
-            [_series_line(name, rows) for name, rows in topics.items() if rows],
-            title=f"{title}, mean over cultures",
-            about="all cultures",
+            [_series_line(name, rows) for name, rows in topics.items()],
+            title=f"{title}, mean over cultures" if view.many else title,
+            about="all cultures" if view.many else view.subjects[0].label,
             key=f"{view.slug}-{slug(group)}-over-cultures",
             subject=", ".join(view.labels),
             series=view.labels,
@@ -220,16 +175,18 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     shown = table.filter(pl.col("held") == table["held"][0], pl.col("cultures") == 1)
     for model, frame in shown.partition_by("model", as_dict=True, maintain_order=True).items():
         rows = frame.to_dicts()
-        levels: dict[str, list[Line]] = {level: [] for level in LEVELS}
+        levels: dict[str, list[Mapping[str, Any]]] = {level: [] for level in LEVELS}
         rows.sort(key=lambda row: (not wording.known(row["difference"]), -(row["difference"] or 0.0)))
         for row in rows:
-            name, level = language_facts(contrast_language(view, row)) if axis == "asked" else ("", "")
-            levels[level].append(_dumbbell(labels[row["culture"]], row, name, info))
+            row["language"], level = language_facts(contrast_language(view, row)) if axis == "asked" else ("", "")
+            levels[level].append(row)
         heads = sum(map(bool, levels.values())) > 1
         lines = []
         for level, members in levels.items():
-            lines += [Line(LEVELS[level], header=True)] if heads and members else []
-            lines += members
+            known = [row["difference"] for row in members if wording.known(row["difference"])]
+            mean = f": {wording.change(sum(known) / len(known), info)} on average" if known else ""
+            lines += [Line(f"{LEVELS[level]}{mean}", header=True)] if heads and members else []
+            lines += [_dumbbell(labels[row["culture"]], row, info) for row in members]
         first, second = part_names(rows[0], axis)
         whose = str(model[0]) or view.labels[0]
         found += row_chart(
@@ -246,7 +203,7 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     return found
 
 
-def _dumbbell(label: str, row: Mapping[str, Any], aside: str, info: Mapping[str, Any]) -> Line:
+def _dumbbell(label: str, row: Mapping[str, Any], info: Mapping[str, Any]) -> Line:
     few = int(row["n"]) < FEW_ITEMS
     values = [(k, row[name]) for k, name in enumerate(("a_value", "b_value")) if wording.known(row[name])]
     return Line(
@@ -255,6 +212,6 @@ def _dumbbell(label: str, row: Mapping[str, Any], aside: str, info: Mapping[str,
         strong=wording.change(row["difference"], info),
         beside=wording.change_interval(row["low"], row["high"], info),
         muted=few or not is_clear(row),
-        aside=aside,
+        aside=row["language"],
         joined=True,
     )

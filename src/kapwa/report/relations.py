@@ -1,30 +1,27 @@
-"""Correlations that a report shows: of two tasks across cultures, and of metrics across models."""
+"""Correlations that a report shows: of metrics across systems, with and without the sampling errors of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, product
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.files import slug
 from kapwa.report import wording
-from kapwa.report.charts import Point, ScatterChart
-from kapwa.report.comparisons import part_words, split, variant_name
+from kapwa.report.overview import model_rows
 from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import clean, isolate
+from kapwa.report.wording import clean
 from kapwa.stats.correlation import (
     CORRELATION_SCHEMA,
-    Correlation,
     Disattenuated,
     correlate_metrics,
     disattenuated,
-    pearson,
 )
 
 LEAST = 4  # cultures or models: below, a correlation has no interval, and none is shown
+CORRELATED = 6  # metrics whose agreement is shown, unless more stand for their tasks; the CSV holds all
 
 # By culture, language and variant: what each cluster of questions adds to the error of the mean.
 Errors = Mapping[tuple[str, str, str], Mapping[str, float]]
@@ -93,149 +90,29 @@ def metric_correlations(columns: Mapping[str, Sequence[Measured]]) -> pl.DataFra
     return pl.concat([plain, pl.DataFrame(rows, schema=CORRELATION_SCHEMA, orient="row")])
 
 
-def run_correlations(view: TaskView) -> pl.DataFrame | None:
-    """Correlate the metrics of a task across its runs (means over cultures); None below four runs."""
-    if len(view.runs) < LEAST:
-        return None
-    cells = [(subject, view.variant) for subject in view.subjects]
-    measured = {}
-    for name in (name for name, info in view.metrics.items() if not info.get("reference")):
-        column = measured[name] = list[Measured]()
-        for i in range(len(view.runs)):
-            rows = [view.estimate(i, subject, name) for subject in view.subjects]
-            known = [row["value"] for row in rows if row is not None and row["value"] is not None]
-            errors = mean_error(sampling_errors(view, i, name), view, cells) if len(known) == len(cells) else {}
-            column.append(Measured(sum(known) / len(known) if known else None, errors))
-    return metric_correlations(measured)
+def correlations(views: Sequence[TaskView]) -> Table | None:
+    """How far the metrics of the tasks of one suite agree across systems; None below four systems.
 
-
-class Relation(NamedTuple):
-    """One model's two tasks, each in one variant, across the cultures both measured."""
-
-    model: str
-    across: str
-    upwards: str
-    points: list[Point]
-    correlation: Correlation
-    corrected: Disattenuated
-    same_language: bool
-
-
-def relations(views: Sequence[TaskView]) -> list[Relation]:
-    """Correlate the first headline metrics of every two tasks of a suite that one system ran, variant by variant.
-
-    Only shares (0 to 1) and at least four shared cultures. Pearson's r with Fisher's interval across cultures, and
-    what it would be if the scores had no sampling error.
+    Of means over cultures; the headline metrics of every task first.
     """
-    found = list[Relation]()
-    for one, other in combinations(views, 2):
-        if one.task == other.task or one.manifest.get("suite") != other.manifest.get("suite"):
-            continue
-        if all(wording.is_share(view.metrics[view.metric]) for view in (one, other)):
-            for i, j in product(range(len(one.labels)), range(len(other.labels))):
-                found += _of_runs(one, i, other, j) if one.labels[i] == other.labels[j] else ()
-    return found
-
-
-def _of_runs(one: TaskView, i: int, other: TaskView, j: int) -> Iterator[Relation]:
-    theirs = {subject.culture: subject for subject in other.subjects}
-    errors = [sampling_errors(view, run, view.metric) for view, run in ((one, i), (other, j))]
-    for first, second in product(_askings(one), _askings(other)):
-        points, scores = list[Point](), list[tuple[Measured, Measured]]()
-        for subject in (subject for subject in one.subjects if subject.culture in theirs):
-            x = _measured(one, i, subject, first, errors[0])
-            y = _measured(other, j, theirs[subject.culture], second, errors[1])
-            if x.value is not None and y.value is not None:
-                points.append(Point(subject.label, x.value, y.value))
-                scores.append((x, y))
-        if len(points) >= LEAST:
-            named, languages = [], []
-            for view, asked in ((one, first), (other, second)):
-                named.append(f"{view.task} {_asked_words(asked)}" if len(view.variants) > 1 else view.task)
-                languages.append({(s.culture, view.language_of(s, name)) for s in view.subjects for name in asked})
-            r = pearson([point.x for point in points], [point.y for point in points])
-            corrected = correlate(*zip(*scores, strict=True))
-            yield Relation(one.labels[i], named[0], named[1], points, r, corrected, languages[0] == languages[1])
-
-
-def _askings(view: TaskView) -> list[tuple[str, ...]]:
-    """Each variant, and those together that put one prompt in several languages: their mean is over the languages."""
-    by_prompt: dict[str, list[str]] = {}
-    for name in view.variants:
-        if parts := split(name):
-            by_prompt.setdefault(parts[1], []).append(name)
-    return [*((name,) for name in view.variants), *(tuple(names) for names in by_prompt.values() if len(names) > 1)]
-
-
-def _asked_words(asked: Sequence[str]) -> str:
-    if len(asked) == 1:
-        return variant_name(asked[0])
-    return f"mean of {len(asked)} languages, {part_words(asked[0].partition('/')[2])}"
-
-
-def _measured(view: TaskView, run: int, subject: Subject, asked: Sequence[str], errors: Errors) -> Measured:
-    """The mean of a culture's scores in the variants ``asked``; without a value unless it has all of them."""
-    rows = [view.estimate(run, subject, view.metric, name) for name in asked]
-    values = [row["value"] for row in rows if row is not None and wording.known(row["value"])]
-    if len(values) < len(asked):
-        return Measured(None, {})
-    return Measured(sum(values) / len(values), mean_error(errors, view, [(subject, name) for name in asked]))
-
-
-def relation_charts(found: Sequence[Relation]) -> list[ScatterChart]:
-    """One chart for each model and pair of tasks: the variants that ask in the same language, else the first."""
-    chosen: dict[tuple[str, str, str], Relation] = {}
-    for relation in sorted(found, key=lambda relation: not relation.same_language):
-        tasks = (relation.model, relation.across.split(" ")[0], relation.upwards.split(" ")[0])
-        chosen.setdefault(tasks, relation)
-    charts = []
-    for one in sorted(chosen.values(), key=found.index):
-        cell, title = coefficient_cell(one.correlation._asdict(), "no interval"), f"{one.upwards} against {one.across}"
-        told = f"Pearson's r = {cell.text} ({cell.small})" if cell.text != NONE.text else "no correlation"
-        charts.append(
-            ScatterChart(
-                key=f"relation-{slug(one.model)}-{slug(one.across)}-{slug(one.upwards)}",
-                title=title,
-                subject=f"{one.model}, {told}",
-                alt=f"{title}, {one.model}: {told} across {len(one.points)} cultures.",
-                points=sorted(one.points, key=lambda point: -point.y),
-                across=f"{one.across} →",
-                upwards=f"↑ {one.upwards}",
-            )
-        )
-    return charts
-
-
-def relation_table(relations: Sequence[Relation]) -> Table | None:
-    """Pearson's r across cultures, and corrected for sampling error, for every model and pair of variants."""
-    if not relations:
+    columns = [(view, name) for view in views for name, info in view.metrics.items() if not info.get("reference")]
+    columns.sort(key=lambda column: column[1] not in column[0].headline)
+    tasks = [view.task for view in views]
+    measured = {}
+    for (view, name), rows in zip(columns, zip(*model_rows(columns).values(), strict=True), strict=True):
+        cells = [(subject, view.variant) for subject in view.subjects]
+        whose = "" if len(views) == 1 else f"{view.task if tasks.count(view.task) == 1 else view.slug} "
+        measured[f"{whose}{name}"] = [
+            Measured(None, {})
+            if row is None
+            else Measured(row["value"], mean_error(sampling_errors(view, row["run"], name), view, cells))
+            for row in rows
+        ]
+    frame = metric_correlations(measured)
+    if frame is None:
         return None
-    rows = [(one.model, one.across, one.upwards, *one.correlation, *one.corrected[:5]) for one in relations]
-    texts = dict.fromkeys(("model", "first", "second"), pl.String)
-    pearson = dict.fromkeys(("pearson", "low", "high", "p_value"), pl.Float64)
-    more = ("disattenuated", "disattenuated_low", "disattenuated_high", "reliability_first", "reliability_second")
-    schema = {**texts, **pearson, "cultures": pl.Int64, **dict.fromkeys(more, pl.Float64)}
-
-    def corrected(row: Row) -> Cell:
-        value = {name: row[f"disattenuated{end}"] for name, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
-        return coefficient_cell(value, UNDEFINED)
-
-    return Table(
-        key="tasks-correlated",
-        caption="Correlation of two tasks across cultures",
-        frame=pl.DataFrame(rows, schema=schema, orient="row"),
-        columns=[
-            Column("Tasks", lambda row: Cell(f"{row['first']} × {row['second']}", isolate(row["model"]))),
-            Column(
-                "Pearson r (95% interval)",
-                lambda row: coefficient_cell({**row, "value": row["pearson"]}, "all on one line"),
-            ),
-            Column("Without sampling error (95% interval)", corrected),
-            count_column("Cultures", "cultures"),
-        ],
-        note="The intervals treat cultures as independent samples; neighbours are not. “Without sampling error” is "
-        "what r would be if every culture were asked all questions of this kind (disattenuated).",
-    )
+    caption = f"Agreement of metrics across systems ({' and '.join(dict.fromkeys(tasks))})"
+    return correlation_table(frame, views[0].slug, caption, max(CORRELATED, sum(len(view.headline) for view in views)))
 
 
 UNDEFINED = "the scores differ by no more than their errors"

@@ -61,7 +61,7 @@ def _headline(run: Run) -> dict[str, Any]:
     view = arrange([run])[0]
     rows = [row for subject in view.subjects if (row := view.estimate(0, subject, view.metric)) is not None]
     mean = equal_mean(view, 0) if len(rows) > 1 else None
-    value, low, high = (mean.value, mean.low, mean.high) if mean else (None, None, None)
+    value, low, high = (mean["value"], mean["low"], mean["high"]) if mean else (None, None, None)
     if len(rows) == 1:
         value, low, high = (rows[0][name] for name in ("value", "low", "high"))
     info = view.metrics[view.metric]

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import variant_name
 from kapwa.report.marks import Estimate, Mark, Marks, Verdict
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import isolate, label_text
@@ -148,42 +147,10 @@ def _apart_words(reading: Reading, mark: Mark) -> str:
     return f" (difference{fair} {wording.change(apart, info)}{unit}, 95% interval {ends}{allowed})"
 
 
-def caution_sentences(readings: Sequence[Reading]) -> list[str]:
-    """What must be known beside the scores of one culture: a small sample, answers missing, ties."""
-    said = []
-    rows = [reading.estimate for reading in readings if wording.known(reading.estimate["value"])]
-    clusters, n = min(((int(row["clusters"]), int(row["n"])) for row in rows), default=(0, 0))
-    if 0 < clusters < SMALL_SAMPLE:
-        items = wording.count(n, *readings[0].noun)
-        source = f" of {wording.count(clusters, *readings[0].unit)}" if clusters < n else ""
-        said.append(f"This is based on {items}{source}, so only large differences can be seen.")
-    said += [f"{r.model}: {gone}." for r in readings if (gone := outcome_words([r.estimate]))]
-    return said
-
-
 def outcome_words(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say what did not become a plain right or wrong: "2 could not be read, 3 failed"; "" when nothing."""
     totals = {name: sum(int(row.get(name) or 0) for row in rows) for name in LOSSES}
     return ", ".join(f"{total} {LOSSES[name][total > 1]}" for name, total in totals.items() if total)
-
-
-def loss_sentences(view: TaskView) -> list[str]:
-    """What did not become a plain right or wrong, by model, culture and variant; many cultures are summed."""
-    told = []
-    for i, label in enumerate(view.labels):
-        for members in [view.subjects] if view.many else [[subject] for subject in view.subjects]:
-            for variant in view.variants:
-                rows = {s: row for s in members if (row := view.estimate(i, s, view.metric, variant)) is not None}
-                words = outcome_words(list(rows.values()))
-                if not words:
-                    continue
-                gone = {isolate(s.label): sum(int(row.get(name) or 0) for name in LOSSES) for s, row in rows.items()}
-                where = [isolate(label), *([] if view.many else gone)]
-                where += [variant_name(variant) if view.many else variant] if len(view.variants) > 1 else []
-                most = max(gone, key=lambda name: gone[name])
-                ends = f"; the most in {most} ({gone[most]})." if view.many else "."
-                told.append(f"{', '.join(where)}: {words}{ends}")
-    return told
 
 
 def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: tuple[str, str]) -> str:
@@ -236,14 +203,6 @@ def _undone_words(row: Mapping[str, Any]) -> str:
         f" This verdict would fall if {wording.tidy_share(share)} of the answers judged wrong were in truth right, "
         f"on the side of {lower} only."
     )
-
-
-def others_sentence(unclear: int, total: int) -> str:
-    """Sum up the differences that are not told one by one."""
-    if unclear == total:
-        return f"None of the {total} differences can be told from noise."
-    rest = f"The other {unclear} of {total} differences" if unclear > 1 else f"The other one of {total} differences"
-    return f"{rest} cannot be told from noise."
 
 
 def verdict_words(row: Mapping[str, Any], info: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Many cultures told in a few sentences: the mean over cultures, where it is lost, what a language costs."""
+"""What a system scores in a few sentences; over many cultures: the mean, its extremes, tricks and people."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import LEVELS, contrast_language, held_name, language_facts, over_cultures, part_words
-from kapwa.report.marks import Held, verdicts
+from kapwa.report.marks import Estimate, Held, verdicts
 from kapwa.report.sentences import (
     ALLOWED,
     Reading,
@@ -18,21 +17,20 @@ from kapwa.report.sentences import (
     comparison_sentence,
     outcome_words,
     phrase_words,
+    readings,
+    score_sentence,
 )
 from kapwa.report.view import TaskView
-from kapwa.report.wording import clean, culture_name, isolate
-from kapwa.stats.families import ALPHA, is_clear
-from kapwa.stats.intervals import Estimate
+from kapwa.report.wording import clean, isolate
+from kapwa.stats.families import ALPHA
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
-
-MOST_NAMED = 4
 
 
 def equal_mean(
     view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None, variant: str | None = None
 ) -> Estimate | None:
-    """Mean of a metric (the first headline one) over cultures, each counting alike; None where nothing was measured.
+    """Estimate the mean of a metric (the first headline one) over cultures, each counting alike; None without a value.
 
     ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
     ``variant``: None is the main one.
@@ -47,35 +45,39 @@ def equal_mean(
     if not items.height:
         return None
     places = items["culture"].to_list(), items["cluster"].to_list()
-    return pooled_mean(items["value"].to_numpy(), *places, binary=holds_shares(view.metrics[name], items["value"]))
+    mean = pooled_mean(items["value"].to_numpy(), *places, binary=holds_shares(view.metrics[name], items["value"]))
+    return {**mean._asdict(), "metric": name, "group": "all", "variant": view.variant if variant is None else variant}
 
 
-def across_sentences(view: TaskView) -> list[str]:
-    """Tell every model's first headline metric over all cultures: mean, extremes, tricks and people, then counts.
+def system_sentences(view: TaskView) -> list[str]:
+    """Tell every model's first headline metric; over several cultures: mean, extremes, tricks and people, then counts.
 
     The means of all models are held against tricks and people in one family of tests: :func:`verdicts`.
     """
+    if not view.many:
+        return [score_sentence(reading) for reading in readings(view, view.subjects[0])]
     means = {i: mean for i in range(len(view.runs)) if (mean := equal_mean(view, i)) is not None}
-    held = [(dict(mean._asdict()), view.marks(None, view.metric, run=i)) for i, mean in means.items()]
+    held = [(mean, view.marks(None, view.metric, run=i)) for i, mean in means.items()]
     told = {i: (*pair, said) for i, pair, said in zip(means, held, verdicts(held), strict=True)}
-    return [_across(view, i, means.get(i), told.get(i)) for i in range(len(view.runs))]
+    return [_across(view, i, told.get(i)) for i in range(len(view.runs))]
 
 
-def _across(view: TaskView, run: int, mean: Estimate | None, told_of: Held | None) -> str:
+def _across(view: TaskView, run: int, told_of: Held | None) -> str:
     """One model's sentences; ``told_of``: its mean, the marks over all cultures, and how it stands to them."""
     info = view.metrics[view.metric]
     rows = [(subject, view.estimate(run, subject, view.metric)) for subject in view.subjects]
     found = [(subject, row) for subject, row in rows if row is not None and wording.known(row["value"])]
     model = isolate(view.labels[run])
-    if mean is None or not found:
+    if told_of is None or not found:
         gone = outcome_words([row for _, row in rows if row is not None])
         return f"{model} has no score: {gone or 'there was nothing to measure'}."
-    value = wording.amount(mean.value, info, 1)
+    mean, marks, verdict_of = told_of
+    value = wording.amount(mean["value"], info, 1)
     items = wording.count(sum(int(row["n"]) for _, row in found), *view.noun)
-    known = wording.known(mean.low) and wording.known(mean.high)
-    between = f" (95% interval {wording.interval(mean.low, mean.high, info, 1)})" if known else ""
+    known = wording.known(mean["low"]) and wording.known(mean["high"])
+    between = f" (95% interval {wording.interval(mean['low'], mean['high'], info, 1)})" if known else ""
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
-    against = against_words(Reading(model, told_of[0], info, told_of[1], verdicts=told_of[2]), 1) if told_of else ""
+    against = against_words(Reading(model, mean, info, marks, verdicts=verdict_of), 1)
     pooled = f" On average {against[:1].lower()}{against[1:]}." if against else ""
     return f"{told}{spread_words(view, run)}{pooled}{_count_words(view, run)}"
 
@@ -141,19 +143,6 @@ def _of(part: int, total: int) -> str:
     return f"{some} {wording.count(total, 'culture')}"
 
 
-def tally_sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
-    """For every pair of models, in how many cultures one is better: "a scored higher than b in 9 of 16 cultures …"."""
-    if not frame.height:
-        return []
-    kept, info, told = frame.filter(pl.col("metric") == view.metric), view.metrics[view.metric], []
-    over = over_cultures(kept)
-    head = {(row["a"], row["b"]): said for row, said in zip(over, over_sentences(over, info, view.noun), strict=True)}
-    for (a, b), rows in kept.filter(pl.col("culture").is_not_null()).group_by("a", "b", maintain_order=True):
-        own = _tally(rows.to_dicts(), isolate(str(a)), f"than {isolate(str(b))}")
-        told.append(f"{head[a, b]} {own}" if (a, b) in head else own)
-    return told
-
-
 def over_sentences(rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any], noun: tuple[str, str]) -> list[str]:
     """Tell each difference over cultures, and whether it varies between them."""
     told = []
@@ -166,65 +155,3 @@ def over_sentences(rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any], n
             varies = f" It varies between cultures by more than noise ({wording.p_words(p)}; standard deviation {sd})."
         told.append(comparison_sentence(named, info, noun) + (varies if wording.known(p) else ""))
     return told
-
-
-def _tally(rows: Sequence[Mapping[str, Any]], who: str, than: str) -> str:
-    known = [row for row in rows if wording.known(row["difference"])]
-    higher = [row for row in known if is_clear(row) and row["difference"] > 0]
-    lower = [row for row in known if is_clear(row) and row["difference"] < 0]
-    if not known:
-        return f"Culture by culture, {who} and what it is compared with share too little to be compared."
-    if not higher and not lower:
-        one = "the one difference" if len(known) == 1 else f"none of the {len(known)} differences"
-        return f"Culture by culture, {one} {'cannot' if len(known) == 1 else 'can'} be told from noise."
-    rest = len(known) - len(higher) - len(lower)
-    told = f"Culture by culture, {who} scored higher {than} in {_of(len(higher), len(known))}{_named(higher)}"
-    told += f" and lower in {len(lower)}{_named(lower)}"
-    if not rest:
-        return f"{told}."
-    return f"{told}; {f'{rest} differences' if rest > 1 else 'one difference'} cannot be told from noise."
-
-
-def _named(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The cultures with the largest differences, in brackets."""
-    if not rows:
-        return ""
-    ordered = sorted(rows, key=lambda row: -abs(row["difference"]))
-    names = [isolate(culture_name(row["culture"])) for row in ordered[:MOST_NAMED]]
-    return f" ({', '.join(names)}{', …' if len(ordered) > MOST_NAMED else ''})"
-
-
-def contrast_sentences(view: TaskView, table: pl.DataFrame) -> list[str]:
-    """Tell each model's contrast, for each part that its variants share; by level of language on the axis "asked"."""
-    told = []
-    info = view.metrics[view.metric]
-    for (label, held), frame in table.group_by("model", "held", maintain_order=True) if table.height else ():
-        over, rows = over_cultures(frame), frame.filter(pl.col("culture").is_not_null()).to_dicts()
-        axis = rows[0]["axis"]
-        who = f"{isolate(str(label or view.labels[0]))}, {held_name(axis, str(held))},"
-        first, second = (part_words(rows[0][side].split("/", 1)[axis == "prompt"], axis) for side in ("a", "b"))
-        said = over_sentences([{**row, "a": f"{who} {first},", "b": second} for row in over], info, view.noun)
-        told.append(" ".join([*said, _tally(rows, who, f"{first} than {second}")]) + _levels(view, rows, info))
-    return told
-
-
-def _levels(view: TaskView, rows: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> str:
-    """Mean differences by how much text there is in the language."""
-    if rows[0]["axis"] != "asked":
-        return ""
-    values: dict[str, list[float]] = {level: [] for level in LEVELS if level}
-    for row in rows:
-        level = language_facts(contrast_language(view, row))[1]
-        if level in values and wording.known(row["difference"]):
-            values[level].append(row["difference"])
-    unit = " in points" if wording.is_share(info) else ""
-    means = {level: sum(found) / len(found) for level, found in values.items() if found}
-    parts = [f"{wording.change(mean, info)} in {_LEVEL_WORDS[level]}" for level, mean in means.items()]
-    return f" On average the difference{unit} is {', '.join(parts)}." if len(parts) > 1 else ""
-
-
-_LEVEL_WORDS = {
-    "high": "languages with much text",
-    "mid": "languages with some text",
-    "low": "languages with little text",
-}

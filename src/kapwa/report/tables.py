@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,6 +13,7 @@ from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import language_facts, variant_name
 from kapwa.report.marks import Estimate
+from kapwa.report.overview import model_rows, topic_means
 from kapwa.report.sentences import of_people_note
 from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
 from kapwa.report.view import Subject, TaskView
@@ -50,11 +50,10 @@ TIDY: dict[str, Any] = {
     **dict.fromkeys(("of_ceiling_metric", "compared"), pl.String),
 }
 RANKS = "All ranks in a model's column hold together with 95% confidence."
-_GREY = f"Grey: fewer than {FEW_ITEMS} items."
 
 
-def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject, Estimate | None]]) -> pl.DataFrame:
-    """Estimates (with model and culture) as rows of :data:`TIDY`, floors and ceiling beside each."""
+def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject | None, Estimate | None]]) -> pl.DataFrame:
+    """Estimates (with model and culture; None: the mean over all) as rows of :data:`TIDY`, with floors and ceiling."""
     rows = []
     for label, subject, row in estimates:
         if row is None:
@@ -64,7 +63,7 @@ def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject, Estimate | None
         facts = {name: row[name] for name in TIDY if name in row} | {"task": view.task, "model": label}
         for name, mark in zip(_FLOATS, (marks.base, marks.best, marks.listing, marks.top), strict=False):
             facts[name] = mark.value if mark else None
-        if view.many and whole and row["variant"] == view.variant:
+        if view.many and subject is not None and whole and row["variant"] == view.variant:
             pooled = view.pooled_value_and_rank(run, subject, metric)
             if pooled is not None and pooled[1] is not None:
                 facts |= zip(("partially_pooled", *_RANKS), pooled, strict=True)
@@ -94,8 +93,8 @@ def score_cell(row: Row | None, info: Mapping[str, Any], *, strong: bool = False
     return Cell(wording.amount(row["value"], info), small, number=True, strong=strong, muted=int(row["n"]) < few)
 
 
-def mark_cells(view: TaskView, subject: Subject, metric: str) -> tuple[Cell, Cell]:
-    """Two cells: what takes no cultural knowledge, and what people score."""
+def mark_cells(view: TaskView, subject: Subject | None, metric: str) -> tuple[Cell, Cell]:
+    """Two cells: what takes no cultural knowledge, and what people score; ``subject`` None: over all cultures."""
     info, (_, base, best, top, most) = view.metrics[metric], view.marks(subject, metric)
     floor = Cell(wording.NOTHING, muted=True)
     if base is not None and best is not None:
@@ -112,14 +111,19 @@ def _of_variant(view: TaskView) -> str:
     return f", {variant_name(view.variant)}" if len(view.variants) > 1 else ""
 
 
-def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table | None:
-    """Every metric of every model with its interval, beside its floor and what people score."""
+def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
+    """Every metric of every model with its interval, beside its floor and what people score.
+
+    Of several cultures it shows the mean over them, each counting alike; the CSV holds each.
+    """
     metrics = [name for name, info in view.metrics.items() if bool(info.get("reference")) is reference]
-    runs = enumerate(view.labels)
-    by_metric = product(metrics, runs)
-    frame = tidy(view, ((label, subject, view.estimate(i, subject, name)) for name, (i, label) in by_metric))
-    if not frame.height:
+    whole = view.subjects[0] if len(view.subjects) == 1 else None
+    means = model_rows([(view, name) for name in metrics])
+    shown = tidy(view, ((label, whole, means[label][k]) for k, label in product(range(len(metrics)), view.labels)))
+    if not shown.height:
         return None
+    each = product(metrics, view.subjects if whole is None else (), enumerate(view.labels))
+    frame = tidy(view, ((label, subject, view.estimate(i, subject, name)) for name, subject, (i, label) in each))
 
     def score(row: Row) -> Cell:
         return score_cell(row, view.metrics[row["metric"]], strong=row["metric"] in view.headline)
@@ -127,19 +131,24 @@ def scores_table(view: TaskView, subject: Subject, *, reference: bool) -> Table 
     def title(row: Row) -> Cell:
         return Cell(view.titles[row["metric"]], row["metric"], strong=row["metric"] in view.headline)
 
+    def mark(side: int, row: Row) -> Cell:
+        return mark_cells(view, whole, row["metric"])[side]
+
     kind = "Values as the released code computes them" if reference else "Scores"
+    whose = f"mean over {len(view.subjects)} cultures" if whole is None else isolate(clean(whole.label))
     return Table(
-        key=f"{view.slug}-{'reference' if reference else 'scores'}-{subject.culture}",
-        caption=f"{kind}: {isolate(clean(subject.label))}{view.variant_words}",
-        frame=frame,
+        key=f"{view.slug}-{'reference' if reference else 'scores'}",
+        caption=f"{kind}: {whose}{view.variant_words}",
+        frame=pl.concat([shown, frame]),
         columns=[
             Column("Metric", title),
             Column("", score, spread=True),
-            *(Column(head, partial(_mark_cell, view, subject, side)) for side, head in enumerate(MARKS)),
+            *(Column(head, partial(mark, side)) for side, head in enumerate(MARKS)),
         ],
+        shown=shown,
         by=["metric"],
         across=models_across(view),
-        note=of_people_note(view, frame["metric"].unique(maintain_order=True)),
+        note=of_people_note(view, shown["metric"].unique(maintain_order=True)),
     )
 
 
@@ -148,15 +157,8 @@ def models_across(view: TaskView) -> tuple[str, dict[str, str]]:
     return "model", {label: label for label in view.labels}
 
 
-def _mark_cell(view: TaskView, subject: Subject, side: int, row: Row) -> Cell:
-    return mark_cells(view, subject, row["metric"])[side]
-
-
-def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] | None = None) -> Table | None:
-    """One metric by culture: every model's score and interval, floors and people beside; the CSV holds all variants.
-
-    ``average``: by culture the mean over models, for a column of its own.
-    """
+def culture_table(view: TaskView, metric: str) -> Table | None:
+    """One metric by culture: every model's score and interval, floors and people beside; the CSV holds all variants."""
     info, subjects = view.metrics[metric], view.by_score(metric)
     if not subjects:
         return None
@@ -172,15 +174,11 @@ def culture_table(view: TaskView, metric: str, average: Mapping[str, Estimate] |
         cell = marks[row["label"]][side]
         return cell._replace(small="") if side == 0 and len(names) == 1 else cell
 
-    def average_cell(row: Row) -> Cell:
-        return score_cell((average or {}).get(row["culture"]), info)
-
     def score(row: Row) -> Cell:
-        return score_cell(row, info, strong=metric in view.headline)
+        return score_cell(row, info, strong=True)
 
     shown = _labelled(view, subjects, metric)
     columns = [Column("Culture", subject_cell), Column("", score, spread=True)]
-    columns += [Column("Mean of models", average_cell)] if average else []
     columns += [Column(MARKS[side], partial(mark_cell, side)) for side in kept]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
@@ -207,85 +205,46 @@ def _labelled(view: TaskView, subjects: Sequence[Subject], metric: str) -> pl.Da
     return pl.concat(frames)
 
 
-def strata_table(view: TaskView, subject: Subject) -> Table | None:
-    """The first headline metric by category and topic, with the number of items beside."""
-    estimates = []
-    for group in view.groups:
-        by_run = [view.strata(i, subject, group) for i in range(len(view.runs))]
-        for stratum in dict.fromkeys(s for strata in by_run for s in strata):
-            estimates += [
-                (label, subject, strata.get(stratum)) for label, strata in zip(view.labels, by_run, strict=True)
-            ]
-    frame, info = tidy(view, estimates), view.metrics[view.metric]
-    if not frame.height:
+def topic_table(view: TaskView) -> Table | None:
+    """The first headline metric by topic, the mean over cultures; the CSV holds each culture's, too."""
+    info = view.metrics[view.metric]
+    whole = view.subjects[0] if len(view.subjects) == 1 else None
+    means, cultures = list[tuple[str, Subject | None, Estimate]](), list[tuple[str, Subject, Estimate]]()
+    for group, topics in topic_means(view):
+        for topic, rows in topics.items():
+            means += [(view.labels[i], whole, {**row, "group": group, "stratum": topic}) for i, row in rows]
+        for subject, (i, label) in product(view.subjects if whole is None else (), enumerate(view.labels)):
+            cultures += [(label, subject, row) for row in view.strata(i, subject, group).values()]
+    if not means:
         return None
-    table = Table(
-        key=f"{view.slug}-breakdown-{subject.culture}",
-        caption=f"{view.titles[view.metric]} by {' and '.join(view.groups)}: {isolate(clean(subject.label))}"
-        + view.variant_words,
-        frame=frame,
+    shown = tidy(view, means)
+    grey = f" Grey: fewer than {FEW_ITEMS} items." if shown["n"].min() < FEW_ITEMS else ""  # type: ignore[operator]
+    return Table(
+        key=f"{view.slug}-topics",
+        caption=f"{view.titles[view.metric]} by topic" + (", mean over cultures" if whole is None else ""),
+        frame=pl.concat([shown, tidy(view, cultures)]),
         columns=[
-            Column("Part", lambda row: Cell(_stratum(row["stratum"]), row["group"])),
+            Column("Topic", lambda row: Cell(clean(row["stratum"]), row["group"])),
             count_column("Items", "items", FEW_ITEMS),
             Column("", lambda row: score_cell(row, info, few=FEW_ITEMS), spread=True),
         ],
-        shown=frame.with_columns(items=pl.col("n").max().over("group", "stratum")),
+        shown=shown.with_columns(items=pl.col("n").max().over("group", "stratum")),
         by=["group", "stratum"],
         across=models_across(view),
+        note=f"Under each value is its 95% interval.{grey}",
     )
-    return replace(table, note=_grey_note(table))
-
-
-def _stratum(name: str | None) -> str:
-    return clean(name or "(none given)")
-
-
-def _grey_note(table: Table) -> str:
-    return _GREY if any(cell.muted and cell.text != wording.NOTHING for row in table.rows for cell in row) else ""
-
-
-def strata_tables(view: TaskView) -> list[Table]:
-    """The numbers of the heat maps: a row for each culture, a column for each topic, one table a model and grouping."""
-    info, subjects, tables = view.metrics[view.metric], view.by_score(view.metric), []
-    for group, (i, label) in product(view.groups, enumerate(view.labels)):
-        frames = []
-        for subject in subjects:
-            rows = tidy(view, ((label, subject, row) for row in view.strata(i, subject, group).values()))
-            frames.append(rows.with_columns(label=pl.lit(subject.label)))
-        shown = pl.concat(frames).with_columns(pl.col("stratum").fill_null(""))
-        if not shown.height:
-            continue
-        table = Table(
-            key=f"{view.slug}-{group}-{i}-{label}",
-            caption=f"{view.titles[view.metric]} by {label_text(group)}: {isolate(label)}{_of_variant(view)}",
-            frame=shown.drop("label"),
-            columns=[
-                Column("Culture", lambda row: Cell(row["label"])),
-                Column("", lambda row: score_cell(row, info, few=FEW_ITEMS), spread=True),
-            ],
-            shown=shown,
-            by=["label"],
-            across=("stratum", {name: _stratum(name) for name in shown["stratum"].unique().sort()}),
-        )
-        note = f"Under each value its 95% interval. {_grey_note(table)}".strip()
-        tables.append(replace(table, note=note))
-    return tables
 
 
 def counts_table(view: TaskView) -> Table:
-    """What became of every answer, by model, culture and variant; many cultures together, and each in the CSV."""
+    """What became of every answer, by model and variant, all cultures together; each is in the CSV."""
     frame = _counted(view)
     used = [name for name in OUTCOMES if frame[name].sum()]
-    flags = [name for name in FLAGS if frame[name].count() and (view.many or name == _OTHER_LANGUAGE)]
+    flags = [name for name in FLAGS if frame[name].count()]
     unread = {"right", "wrong"} & set(used) and {"unparsed", "refused", "empty"} & set(used)
-    by = ["model", "variant"] if view.many else ["model", "culture", "language", "variant"]
-    sums = pl.col(*OUTCOMES, *FLAGS).sum()
-    shown = frame.group_by(by, maintain_order=True).agg(pl.col("label").first(), sums)
+    shown = frame.group_by("model", "variant", maintain_order=True).agg(pl.col(*OUTCOMES, *FLAGS).sum())
 
     def model(row: Row) -> Cell:
-        whose = [] if view.many else [isolate(clean(row["label"]))]
-        name = variant_name(row["variant"]) if view.many else clean(row["variant"])
-        return Cell(row["model"], ", ".join([*whose, *([name] if len(view.variants) > 1 else [])]))
+        return Cell(row["model"], variant_name(row["variant"]) if len(view.variants) > 1 else "")
 
     def number(name: str, row: Row) -> Cell:
         plain = name in ("right", "wrong", "scored")
@@ -299,15 +258,11 @@ def counts_table(view: TaskView) -> Table:
     columns = [Column("Model", model), *(Column(head, partial(number, name)) for name, head in heads.items())]
     columns += [Column(READ, among)] if unread else []
     note = "Each culture's counts are in the CSV." if view.many else ""
-    note += (
-        " The answers in the columns on the right are also counted in the other columns." if flags and view.many else ""
-    )
-    together = ", all cultures together" if view.many else ""
-    kept = frame.drop("label", *FLAGS) if view.many else frame.drop("label", "too_many")
+    note += " The answers in the columns on the right are also counted in the other columns." if flags else ""
     return Table(
         key=f"{view.slug}-counts",
-        caption=f"What became of every answer{together} ({view.titles[view.metric]})",
-        frame=kept.rename({_OTHER_LANGUAGE: "other_language"}, strict=False),
+        caption=f"What became of every answer{', all cultures together' * view.many} ({view.titles[view.metric]})",
+        frame=frame.rename({_OTHER_LANGUAGE: "other_language"}),
         columns=columns,
         shown=shown,
         note=note,
@@ -318,19 +273,17 @@ def _counted(view: TaskView) -> pl.DataFrame:
     """How many answers became what, a row a model, culture and variant; of a flag that no run has, null."""
     rows = []
     places = list(product(view.subjects, view.variants))
-    if view.many:
-        places.sort(key=lambda place: view.variants.index(place[1]))
+    places.sort(key=lambda place: view.variants.index(place[1]))
     for (i, model), (subject, variant) in product(enumerate(view.labels), places):
         row = view.estimate(i, subject, view.metric, variant)
         if row is None:
             continue
-        language = row["language"] if view.many else subject.language
-        facts = {"model": model, "label": subject.label, "culture": subject.culture, "language": language}
+        facts = {"model": model, "culture": subject.culture, "language": row["language"]}
         facts |= {"variant": variant, **{name: row[name] for name in OUTCOMES}}
         for name in FLAGS:
             share = view.estimate(i, subject, name, variant)
             known = share is not None and wording.known(share["value"])
             facts[name] = round(share["value"] * share["n"]) if share is not None and known else None
         rows.append(facts)
-    texts = dict.fromkeys(("model", "label", "culture", "language", "variant"), pl.String)
+    texts = dict.fromkeys(("model", "culture", "language", "variant"), pl.String)
     return pl.DataFrame(rows, schema={**texts, **dict.fromkeys((*OUTCOMES, *FLAGS), pl.Int64)})

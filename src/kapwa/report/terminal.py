@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
 MOST_ROWS = 24
+MOST_IN_A_LINE = 3  # cultures
 # Names up to this width can stand in every row of a table; longer ones are told once, and called A and B.
 _SHORT_NAME = 12
 
@@ -57,7 +58,7 @@ def render_run(run: Run) -> Group:
 
 def _cultures(view: TaskView) -> str:
     """The score of each culture, in a line; of many, how far they are apart."""
-    if view.many:
+    if len(view.subjects) > MOST_IN_A_LINE:
         words = spread_words(view, 0).lstrip(".: ")
         return plain(words[:1].upper() + words[1:])
     info, parts = view.metrics[view.metric], []

@@ -22,9 +22,6 @@ from kapwa.stats.families import adjust_spreads
 from kapwa.stats.spread import CultureSpread, culture_spread, shares_of
 from kapwa.suites.base import Suite
 
-# With more cultures than this the page puts them on one axis instead of one after the other.
-MANY = 3
-
 
 class Subject(NamedTuple):
     """Whose culture, in which language; ``label`` names the language only where it tells two apart.
@@ -78,7 +75,7 @@ class TaskView:
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         divided: Of metrics of which another is held against what people score: that other one.
-        many: Whether there are more cultures than can be read one after the other.
+        many: Whether there are several cultures.
         crowded: Whether there are more systems than dots of different shapes.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun, unit: What one item and one cluster are called, singular and plural.
@@ -135,7 +132,7 @@ class TaskView:
         self.variant_words = f", variant “{clean(self.variant)}”" if len(self.variants) > 1 else ""
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
-        self.many = len(self.subjects) > MANY
+        self.many = len(self.subjects) > 1
         self.crowded = len(self.runs) > len(SERIES)
         try:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
