@@ -3,8 +3,8 @@
 Usage: python tools/make_world.py
 
 The outlines (``tools/countries-110m.json``, TopoJSON) are undone, cut at the 180th meridian and projected to Equal
-Earth, in whole units of a map that is 1,000 wide. The file also holds the ids of outlines by
-name, where regions lie that have no outline, and the capital of every state (``src/kapwa/languages/places.csv``).
+Earth, in whole units of a map that is 1,000 wide. The file also holds the capital of every state
+(``src/kapwa/languages/places.csv``).
 """
 
 from __future__ import annotations
@@ -25,22 +25,6 @@ _REACH, _NORTH, _SOUTH = 2.7066, 83.7, -56.0  # Equal Earth's half width at scal
 _SCALE = WIDTH / (2 * _REACH)
 _ANTARCTICA = "010"
 
-# ISO 3166-1 numeric codes of names that the outlines spell otherwise.
-ALIASES = {
-    "us": "840", "usa": "840", "united states": "840", "uk": "826", "great britain": "826", "britain": "826",
-    "korea": "410", "republic of korea": "410", "dprk": "408", "czech republic": "203", "ivory coast": "384",
-    "burma": "104", "north macedonia": "807", "türkiye": "792", "viet nam": "704", "swaziland": "748",
-    "eswatini": "748", "drc": "180", "dr congo": "180", "bosnia and herzegovina": "070", "east timor": "626",
-    "south sudan": "728", "dominican republic": "214", "central african republic": "140", "uae": "784",
-    "equatorial guinea": "226", "solomon islands": "090", "western sahara": "732",
-}  # fmt: skip
-# Longitude and latitude in degrees of where people live in regions without an outline of their own.
-REGIONS = {
-    "assam": (92.9, 26.2), "west java": (107.6, -6.9), "northern nigeria": (8.5, 11.8), "hong kong": (114.2, 22.3),
-    "singapore": (103.8, 1.35), "bahrain": (50.55, 26.05), "malta": (14.4, 35.9), "mauritius": (57.55, -20.3),
-    "catalonia": (1.6, 41.8), "basque country": (-2.6, 43.0), "scotland": (-4.2, 56.8), "wales": (-3.8, 52.3),
-    "quebec": (-71.9, 47.5), "tamil nadu": (78.4, 11.0), "kerala": (76.5, 10.2), "west bengal": (88.0, 23.2),
-}  # fmt: skip
 Coordinates = tuple[float, float]
 
 
@@ -139,14 +123,10 @@ def _path(ring: Sequence[Coordinates]) -> str:
 
 def world() -> dict[str, Any]:
     """What the asset holds."""
-    shapes = topology()["objects"]["countries"]["geometries"]
-    codes = {shape["properties"]["name"].casefold(): shape["id"] for shape in shapes if shape.get("id")} | ALIASES
     return {
         "width": WIDTH,
         "height": HEIGHT,
         "paths": {name: path for name, path in world_paths().items() if path},
-        "codes": codes,
-        "regions": {name: on_map(*place) for name, place in REGIONS.items()},
         "states": {place.iso3: on_map(place.longitude, place.latitude) for place in places()},
     }
 

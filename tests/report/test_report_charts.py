@@ -39,7 +39,7 @@ from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
 from kapwa.report.plots import headline_charts, row_chart, topic_charts
 from kapwa.report.view import arrange
-from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, place_of, world
+from kapwa.report.worldmap import definitions
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
 make_world = Namespace(**runpy.run_path(str(Path(__file__).parents[2] / "tools/make_world.py")))
@@ -66,8 +66,8 @@ def drawn(chart: Any) -> list[str]:
     if isinstance(chart, RowChart):
         parts = [row_svg(chart, line) for line in chart.lines if not line.header]
         parts += [head_svg(chart), axis_svg(chart), *(charts.key_svg(kind) for kind, _ in chart.keys)]
-    elif isinstance(chart, MapChart):
-        parts = [map_svg(chart), scale_svg(chart.domain, share=chart.share)]
+    elif isinstance(chart, HeatChart):
+        parts = [scale_svg(chart.domain, share=chart.share)]
     return [f'<svg xmlns="{SVG[1:-1]}">{part}</svg>' for part in parts]
 
 
@@ -119,7 +119,7 @@ def test_no_score_no_chart() -> None:
 
 def test_many_cultures_have_each_kind_of_chart_once_or_more(every: list[Any]) -> None:
     kinds = [chart.kind for chart in every]
-    assert [kinds.count(kind) for kind in ("map", "heat")] == [2, 3]
+    assert kinds.count("heat") == 3
     assert len({chart.key for chart in every}) == len(every)
 
 
@@ -144,7 +144,7 @@ def test_few_items_stand_in_brackets_and_repeated_groups_are_drawn_once() -> Non
 
 def test_confusion_leaves_the_diagonal_empty_and_puts_it_on_the_diagonal() -> None:
     view = arrange([wide_run()])[0]
-    chart = confusion_chart(view, view.confusions()[0])
+    chart = confusion_chart(view, view.confusions()[0])[0]
     assert list(chart.rows) == list(chart.columns)
     for i, row in enumerate(chart.squares):
         assert [j for j, square in enumerate(row) if square is None] == [i]
@@ -249,46 +249,6 @@ def test_equal_earth_is_that_of_its_authors() -> None:
     assert math.hypot(*project(10, 10)) == pytest.approx(math.hypot(*project(-10, -10)))
 
 
-def test_all_cultures_of_the_release_have_a_place() -> None:
-    places = {name: place_of(name.replace("_", " ")) for name in CULTURES}
-    assert None not in places.values()
-    assert (places["US"], places["UK"], places["North_Korea"]) == ("840", "826", "408")
-    assert not isinstance(places["Assam"], str)
-    assert place_of("Filipino") is None
-    assert {code for code in places.values() if isinstance(code, str)} <= set(world()["paths"])
-
-
-def test_countries_carry_their_colour_and_regions_stand_where_they_are() -> None:
-    view = arrange([wide_run()])[0]
-    chart = map_charts(view)[0]
-    svg = ET.fromstring(f"<svg>{map_svg(chart)}</svg>")
-    colours = {node.attrib["href"]: node.attrib["class"] for node in svg.iter("use")}
-    values = {s.culture: view.estimate(0, s, "sem_b") for s in view.subjects}
-    assert colours.pop("#world") == "land"
-    assert len(colours) == 13
-    for culture, row in values.items():
-        place = place_of(culture.replace("_", " "))
-        if isinstance(place, str):
-            assert colours[f"#iso-{place}"] == f"q{heat_step(row['value'], chart.domain)}"
-    regions = [spot.label.rpartition(" ")[0] for spot in chart.spots if spot.label]
-    assert regions == ["Assam", "Northern Nigeria", "West Java"]
-    java, at = make_world.on_map(107.6, -6.9), [(int(c.attrib["cx"]), int(c.attrib["cy"])) for c in svg.iter("circle")]
-    assert java in at
-    assert java[0] > make_world.on_map(0, 0)[0]
-    assert java[1] > make_world.on_map(0, 0)[1]
-
-
-def test_cultures_without_a_place_are_named_and_too_few_give_no_map() -> None:
-    run = wide_run(cultures=("Spain", "Iran", "China", "Greece", "Mexico"))
-    for name in ("scores", "estimates", "floors"):
-        frame = getattr(run, name)
-        columns = [c for c in ("culture", "note") if c in frame.columns]
-        setattr(run, name, frame.with_columns(frame[c].replace("Spain", "Atlantis") for c in columns))
-    assert list(map_charts(arrange([run])[0])[0].absent) == ["Atlantis"]
-    assert map_charts(arrange([wide_run(cultures=("Spain", "Iran", "China"))])[0]) == []
-    assert map_charts(arrange([make_run(cultures=("مصر", "대한민국", "ኢትዮጵያ", "অসম"))])[0]) == []
-
-
 def test_the_outlines_are_small_and_say_whose_they_are() -> None:
     assets = resources.files("kapwa.report").joinpath("assets")
     assert assets.joinpath("world.json").read_text(encoding="utf-8") == make_world.text()
@@ -337,7 +297,7 @@ def test_a_renderer_draws_every_part_of_a_file(every: list[Any]) -> None:
     blank = png(
         f'<svg xmlns="{SVG[1:-1]}" width="760" height="600"><rect width="760" height="600" fill="white"/></svg>'
     )
-    for kind in ("rows", "heat", "map"):
+    for kind in ("rows", "heat"):
         chart = next(one for one in every if one.kind == kind)
         svg = chart_file(chart)
         root = ET.fromstring(svg)
@@ -352,6 +312,6 @@ def test_every_figure_is_saved_as_svg_and_png(tmp_path: Path) -> None:
     few = save_figures([make_run(cultures=("Filipino",))], tmp_path / "new" / "folder")
     assert sorted(path.suffix for path in few) == [".png"] * 5 + [".svg"] * 5
     paths = save_figures([wide_run(cultures=four, per_culture=12), choice_run(cultures=four, n=12)], tmp_path)
-    for name in ("map", "topic-over-cultures", "confusion"):
+    for name in ("topic-over-cultures", "confusion"):
         assert any(name in path.stem for path in paths)
     assert all(path.stat().st_size > 500 for path in (*few, *paths))

@@ -35,7 +35,7 @@ def sixty() -> report_fixtures.MadeRun:
 
 def confusion(run: report_fixtures.MadeRun) -> HeatChart:
     view = arrange([run])[0]
-    return confusion_chart(view, view.confusions()[0])
+    return confusion_chart(view, view.confusions()[0])[0]
 
 
 def test_a_heat_map_of_61_columns_is_colours_alone_and_one_of_16_has_numbers(sixty: report_fixtures.MadeRun) -> None:

@@ -226,30 +226,16 @@ def place_words(row: Mapping[str, Any]) -> str:
 def variant_pairs(view: TaskView) -> pl.DataFrame:
     """Each run's own comparisons of prompt variants on the first headline metric, those over several cultures first.
 
-    Two more columns: ``model``, and ``same_prompts``, the clusters in which both variants ask the very same prompts.
+    One more column: ``model``, "" for a single one.
     """
     tables = []
     for label, run in zip(view.labels, view.runs, strict=True):
         if run.comparisons.height:
             this = pl.col("metric") == view.metric
             metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
-            stored = _columns_of_today(run.comparisons.filter(this))
-            parts = [_same_prompts(stored, run.items).with_columns(cultures=pl.lit(1, pl.Int64))]
+            parts = [_columns_of_today(run.comparisons.filter(this)).with_columns(cultures=pl.lit(1, pl.Int64))]
             if len(view.subjects) > 1:
                 parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
             table = pl.concat(parts, how="diagonal_relaxed")
             tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))
     return adjust_p_values(pl.concat(tables, how="diagonal_relaxed")) if tables else pl.DataFrame()
-
-
-def _same_prompts(pairs: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Add ``same_prompts`` to comparisons of variants; 0 where a suite's items show no prompt."""
-    if "prompt" not in items.columns:
-        return pairs.with_columns(same_prompts=pl.lit(0, pl.Int64))
-    prompts = items.group_by("culture", "variant", "cluster").agg(pl.col("prompt").unique().sort())
-    both = prompts.join(prompts, on=["culture", "cluster", "prompt"], suffix="_b")
-    counts = both.group_by("culture", pl.col("variant").alias("a"), pl.col("variant_b").alias("b"))
-    counted = counts.agg(pl.len().cast(pl.Int64).alias("same_prompts"))
-    return pairs.join(counted, on=["culture", "a", "b"], how="left", maintain_order="left").with_columns(
-        pl.col("same_prompts").fill_null(0)
-    )

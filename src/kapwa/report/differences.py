@@ -8,15 +8,15 @@ from typing import Any
 import polars as pl
 
 from kapwa.report import wording
-from kapwa.report.comparisons import contrast_language, held_name, language_facts, part_names, place_words, variant_name
+from kapwa.report.comparisons import place_words, variant_name
 from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
-from kapwa.report.table import NONE, Cell, Column, Row, Table, amount_column, count_column, p_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, p_column
 from kapwa.report.view import Confusion, TaskView
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.families import is_clear
 
 MOST_PAIRS = 40
-MOST_OTHERS = 3
+MOST_OTHERS = 16
 
 
 def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
@@ -99,72 +99,26 @@ def _change(row: Row, info: Mapping[str, Any]) -> Cell:
     return Cell(wording.change(row["difference"], info), between, number=True, strong=is_clear(row))
 
 
-def contrast_table(view: TaskView, frame: pl.DataFrame) -> Table | None:
-    """Two variants by culture: both values, the paired difference, its adjusted p; the CSV holds every pair."""
-    if not frame.height:
-        return None
-    axis, held = frame["axis"][0], frame["held"][0]
-    info = view.metrics[view.metric]
-    shown = frame.filter(pl.col("held") == held).sort(
-        "model", pl.col("cultures") == 1, -pl.col("difference").fill_null(0.0), maintain_order=True
-    )
-    first, second = part_names(shown.row(0, named=True), axis)
-
-    def place(row: Row) -> Cell:
-        asked = axis == "asked" and row["cultures"] == 1
-        small = [language_facts(contrast_language(view, row))[0]] if asked else []
-        small += [isolate(clean(row["model"]))] if row["model"] else []
-        return Cell(place_words(row), ", ".join(small))
-
-    def difference(row: Row) -> Cell:
-        return _change(row, info)._replace(muted=not is_clear(row))
-
-    columns = [
-        Column("Culture", place),
-        *(
-            amount_column(name[:1].upper() + name[1:], side, info)
-            for name, side in ((first, "a_value"), (second, "b_value"))
-        ),
-        Column("Difference", difference),
-        p_column("p (Holm)"),
-        count_column("Items", "n"),
-    ]
-    return Table(
-        key=f"{view.slug}-{axis}",
-        caption=f"{view.titles[view.metric]}: {first} minus {second}, {held_name(axis, held)}",
-        frame=with_verdicts(frame, view.metrics),
-        columns=columns,
-        shown=shown,
-        note=f"Bold: more than noise. {pair_notes(frame, view.unit[0], view.noun[0])}",
-    )
-
-
 def confusion_table(view: TaskView, confusion: Confusion) -> Table:
-    """For each culture, whose answers were given most often in place of its own; the CSV holds every pair."""
+    """Whose answers were given most often in place of a culture's own, the largest shares; the CSV holds every pair."""
     label, share = view.labels[confusion.run], {"low": 0.0, "high": 1.0}
-    subjects = {subject.culture: subject.label for subject in view.by_score(view.metric)}
-    ranked = confusion.table.sort("value", "other", descending=[True, False])
-    by_culture = {name: ranked.filter(pl.col("culture") == name).head(MOST_OTHERS) for name in subjects}
-    places = dict(enumerate(("Most often", "Second", "Third")))
-    shown = pl.concat(rows.with_row_index("place") for rows in by_culture.values())
 
-    def lost(row: Row) -> Cell:
-        counts = by_culture[row["culture"]]["wrong"].drop_nulls() if "wrong" in row else ()
-        return Cell(subjects[row["culture"]], wording.count(int(max(counts)), "wrong answer") if len(counts) else "")
-
-    def other(row: Row) -> Cell:
+    def part(row: Row) -> Cell:
         between = wording.interval(row.get("low"), row.get("high"), share)
-        return Cell(culture_name(row["other"]), f"{wording.amount(row['share'], share)} ({between})")
+        return Cell(wording.amount(row["share"], share), between, number=True)
 
+    ranked = confusion.table.sort("value", "culture", "other", descending=[True, False, False])
     return Table(
         key=f"{view.slug}-confusion-{confusion.run}-{label}",
         caption=f"Whose answers the model gives most often when it is wrong: {isolate(label)}, "
         f"{variant_name(confusion.variant)}",
         frame=confusion.table.drop("value"),
-        columns=[Column("Asked about", lost), Column("", other, spread=True)],
-        shown=shown,
-        by=["culture"],
-        across=("place", places),
+        columns=[
+            Column("Asked about", lambda row: Cell(culture_name(row["culture"]))),
+            Column("Whose answer", lambda row: Cell(culture_name(row["other"]))),
+            Column("Share of wrong answers", part),
+        ],
+        shown=ranked.head(MOST_OTHERS),
         note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
         "several cultures.",
     )

@@ -35,7 +35,7 @@ from kapwa.report.charts import (
 from kapwa.report.many import crowd_charts
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import COMMON_FONTS, label_text
-from kapwa.report.worldmap import MapChart, definitions, map_charts, map_svg, world
+from kapwa.report.worldmap import MapChart, definitions, map_svg, world
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 
@@ -65,19 +65,18 @@ def every_chart(runs: Sequence[Run], same: Named | None = None) -> list[Chart]:
 def charts_of(view: TaskView, contrasts: Mapping[comparisons.Axis, pl.DataFrame]) -> dict[str, Sequence[Any]]:
     """The charts of a task by the parts of the page, in reading order; ``contrasts``: those of its variants, by axis.
 
-    Of many systems each has a square; a map is of one system.
+    Of many systems each has a square.
     """
     if view.crowded:
-        return {**crowd_charts(view), **dict.fromkeys(("topics", "maps", "wordings", "whose"), ())}
+        return {**crowd_charts(view), **dict.fromkeys(("topics", "wordings", "whose"), ())}
     draw = plots.culture_charts if view.many else plots.headline_charts
     return {
         "headline": [chart for metric in view.headline for chart in draw(view, metric)],
-        "maps": map_charts(view),
         "topics": plots.topic_charts(view),
         "breakdown": heat.stratum_charts(view) if view.many else [],
         **{axis: plots.contrast_charts(view, frame) for axis, frame in contrasts.items()},
         "wordings": multiverse.multiverse_chart(view),
-        "whose": [heat.confusion_chart(view, one) for one in view.confusions()],
+        "whose": [chart for one in view.confusions() for chart in heat.confusion_chart(view, one)],
     }
 
 
@@ -221,9 +220,6 @@ def _map_file(chart: MapChart) -> str:
     styles = ".land{fill:" + COLOURS["land"] + "}use{stroke:white;stroke-width:.8}circle{stroke:#1c1f23;stroke-width:2}"
     styles += "".join(f".{name}{{fill:{colour}}}" for name, colour in SIDES.items())
     body = definitions() + map_svg(chart)
-    if not chart.steps:
-        scale = scale_svg(chart.domain, share=chart.share)
-        body += f'<svg y="{height + 14}" width="322" height="24">{scale}</svg>'
     wide = width / max(6, len(chart.steps))
     for k, (name, words) in enumerate(chart.steps):
         body += f'<rect class="{name}" x="{k * wide:.5g}" y="{height + 14}" width="{wide - 4:.5g}" height="12"/>'

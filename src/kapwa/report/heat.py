@@ -24,6 +24,17 @@ def heat_domain(values: Sequence[float], info: Mapping[str, Any], *, zero: bool 
     return (round(low, 2), round(high, 2) if high > low else round(low + 0.05, 2))
 
 
+def heat_chart(
+    squares: Sequence[Sequence[Square | None]], info: Mapping[str, Any], *, zero: bool = False, **words: Any
+) -> list[HeatChart]:
+    """A heat map of ``squares`` on a scale of their own; none where all are empty. ``words``: fields of its chart."""
+    drawn = [square.value for row in squares for square in row if square is not None]
+    if not drawn:
+        return []
+    scale = heat_domain(drawn, info, zero=zero)
+    return [HeatChart(squares=squares, domain=scale, share=wording.is_share(info), **words)]
+
+
 def stratum_charts(view: TaskView) -> list[HeatChart]:
     """Culture × topic (or category) of the first headline metric, one heat map a model and grouping."""
     info, subjects, seen = view.metrics[view.metric], view.by_score(view.metric), set()
@@ -41,22 +52,16 @@ def stratum_charts(view: TaskView) -> list[HeatChart]:
         seen.add(tuple(columns))
         title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
         for i, label in enumerate(view.labels):
-            squares = [[square_of(strata.get(name), info) for name in columns] for strata in found[i]]
-            drawn = [square.value for row in squares for square in row if square is not None]
-            if drawn:
-                charts.append(
-                    HeatChart(
-                        key=f"{view.slug}-{slug(label)}-{slug(group)}-{i}",
-                        title=title,
-                        subject=label,
-                        alt=f"{title}, {label}. The table has the same numbers.",
-                        rows=[subject.label for subject in subjects],
-                        columns=[label_text(name or "(none given)") for name in columns],
-                        squares=squares,
-                        domain=heat_domain(drawn, info),
-                        share=wording.is_share(info),
-                    )
-                )
+            charts += heat_chart(
+                [[square_of(strata.get(name), info) for name in columns] for strata in found[i]],
+                info,
+                key=f"{view.slug}-{slug(label)}-{slug(group)}-{i}",
+                title=title,
+                subject=label,
+                alt=f"{title}, {label}. The table has the same numbers.",
+                rows=[subject.label for subject in subjects],
+                columns=[label_text(name or "(none given)") for name in columns],
+            )
     return charts
 
 
@@ -70,7 +75,7 @@ def square_of(row: Mapping[str, Any] | None, info: Mapping[str, Any]) -> Square 
     return Square(row["value"], f"({text})" if n < FEW_ITEMS else text, f"n = {n:,}")
 
 
-def confusion_chart(view: TaskView, confusion: Confusion) -> HeatChart:
+def confusion_chart(view: TaskView, confusion: Confusion) -> list[HeatChart]:
     """Rows: whose question it was. Columns: whose answer was given. Squares: shares of the row's wrong answers."""
     asked = set(confusion.table["culture"])
     rows = [subject for subject in view.by_score(view.metric) if subject.culture in asked]
@@ -83,9 +88,11 @@ def confusion_chart(view: TaskView, confusion: Confusion) -> HeatChart:
         shares = [values.get((subject.culture, other)) for other in columns]
         words = [wording.decimal(100 * v, 0) if wording.known(v) and v >= SHOWN_SHARE else "" for v in shares]
         squares.append([Square(v, w) if wording.known(v) else None for v, w in zip(shares, words, strict=True)])
-    top = max((square.value for row in squares for square in row if square is not None), default=0.0)
     title, label = "Whose answer it was, in per cent of wrong answers", view.labels[confusion.run]
-    return HeatChart(
+    return heat_chart(
+        squares,
+        {"low": 0, "high": 1},
+        zero=True,
         key=f"{view.slug}-{slug(label)}-confusion-{confusion.run}",
         title=title,
         subject=f"{label}, {variant_name(confusion.variant)}",
@@ -93,7 +100,4 @@ def confusion_chart(view: TaskView, confusion: Confusion) -> HeatChart:
         "The table has the largest shares.",
         rows=[subject.label for subject in rows],
         columns=[culture_name(other) for other in columns],
-        squares=squares,
-        domain=heat_domain([top], {"low": 0, "high": 1}, zero=True),
-        share=True,
     )

@@ -12,8 +12,8 @@ from typing import Any
 
 from kapwa.files import slug
 from kapwa.report import wording
-from kapwa.report.charts import HeatChart, Square
-from kapwa.report.heat import heat_domain, square_of
+from kapwa.report.charts import HeatChart
+from kapwa.report.heat import heat_chart, square_of
 from kapwa.report.marks import Estimate
 from kapwa.report.overview import direction, model_rows, place_of, topic_means
 from kapwa.report.view import TaskView
@@ -29,12 +29,12 @@ def crowd_charts(view: TaskView) -> dict[str, list[HeatChart]]:
     sign = direction(view, view.metric)
     order = sorted(view.labels, key=lambda name: place_of(means.get(name), sign))
     return {
-        "headline": [chart for metric in view.headline if (chart := culture_heat(view, metric, order))],
+        "headline": [chart for metric in view.headline for chart in culture_heat(view, metric, order)],
         "breakdown": topic_heats(view, order),
     }
 
 
-def culture_heat(view: TaskView, metric: str, order: Sequence[str]) -> HeatChart | None:
+def culture_heat(view: TaskView, metric: str, order: Sequence[str]) -> list[HeatChart]:
     """A row a system in ``order``, a column a culture: the score."""
     columns = {subject.label: subject for subject in view.by_score(metric)}
     return _heat(
@@ -53,8 +53,7 @@ def topic_heats(view: TaskView, order: Sequence[str]) -> list[HeatChart]:
     for group, topics in topic_means(view):
         means = {topic: dict(rows) for topic, rows in topics.items()}
         how = f"by {label_text(group).replace('_', ' ')}, mean over cultures"
-        chart = _heat(view, view.metric, how, order, list(means), partial(_of_topic, means))
-        charts += [] if chart is None else [chart]
+        charts += _heat(view, view.metric, how, order, list(means), partial(_of_topic, means))
     return charts
 
 
@@ -69,25 +68,18 @@ def _heat(
     order: Sequence[str],
     columns: Sequence[str],
     estimate: Callable[[int, str], Estimate | None],
-) -> HeatChart | None:
+) -> list[HeatChart]:
     info, title = view.metrics[metric], f"{view.titles[metric]}, {how}"
     places = {label: place for place, label in enumerate(view.labels)}
-    squares: list[list[Square | None]] = [
-        [square_of(estimate(places[label], column), info) for column in columns] for label in order
-    ]
-    drawn = [square.value for row in squares for square in row if square is not None]
-    if not drawn:
-        return None
-    return HeatChart(
+    return heat_chart(
+        [[square_of(estimate(places[label], column), info) for column in columns] for label in order],
+        info,
         key=f"{view.slug}-{slug(metric)}-{slug(how)}-systems",
         title=title,
         subject="all systems",
         alt=f"{title}: a row a system.",
         rows=list(order),
         columns=[label_text(name or "(none given)") for name in columns],
-        squares=squares,
-        domain=heat_domain(drawn, info),
-        share=wording.is_share(info),
     )
 
 

@@ -25,17 +25,6 @@ METHODS: Mapping[str, str] = {
 # Below so many clusters (more of a measure, whose rare large values a few may not hold), and beyond so many items in
 # each where one outcome is rare, coverage is not 93 to 97 %.
 FEW_CLUSTERS, FEW_OF_A_MEASURE, LARGE_CLUSTER = 15, 21, 10
-VERDICTS = (
-    "Better, worse or cannot be told apart: each score is tested item by item against each trick of one guess; all "
-    "tricks, cultures and models of the report are one family (Holm). Each score is also tested against what people "
-    "score; all cultures and models are one family. Means over cultures are families of their own, tested by question. "
-    "What people scored elsewhere comes with its own interval, and the two are treated as independent."
-)
-BY_TEXT = (
-    "What people score: the same matcher judges each person's answer, with the other people's answers as the key; the "
-    "model's share of it uses keys of the same size (sem_b_loo). The matcher understands some languages better "
-    "than others, and people agree more in one culture than in another, so compare cultures by this share."
-)
 EMBEDDED, SHORT_ANSWERS = "smollm2", "blend/saq"
 
 
@@ -183,9 +172,8 @@ def methods(view: TaskView) -> dict[str, Any]:
     return {
         "asked": [said for label, run in zip(view.labels, view.runs, strict=True) for said in _asked(label, run)],
         "intervals": [f"{method}: {METHODS[method]}" for method in METHODS if method in used]
-        + [clean(method) for method in sorted(used - set(METHODS))]
-        + ([VERDICTS] if any(run.floors.height for run in view.runs) else [])
-        + ([BY_TEXT] if view.task == SHORT_ANSWERS else []),
+        + [clean(method) for method in sorted(used - set(METHODS))],
+        "by_text": view.task == SHORT_ANSWERS,
         "metrics": metrics,
         "marks": list(marks.items()),
         "cards": facts,

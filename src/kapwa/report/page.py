@@ -93,7 +93,6 @@ def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equa
         warnings=list(dict.fromkeys(warning for part in parts for warning in part["warnings"])),
         versions=versions,
         made=made,
-        maps=any(part["drawn"]["maps"] for part in parts),
     )
 
 
@@ -137,7 +136,10 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
         "drawn": drawn,
         "sentences": [] if crowd else summaries.system_sentences(view),
         "cautions": [] if crowd else _cautions(view),
-        "axes": {axis: differences.contrast_table(view, frame) for axis, frame in contrasts.items()},
+        "axes": {
+            axis: differences.comparison_table(view, frame, axis, "The differences of these charts")
+            for axis, frame in contrasts.items()
+        },
         "whose": [] if crowd else [differences.confusion_table(view, one) for one in view.confusions()],
         "bracketed": any(
             one and one.text[:1] == "(" for chart in drawn["breakdown"] for row in chart.squares for one in row

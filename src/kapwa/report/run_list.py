@@ -8,7 +8,7 @@ from typing import Any
 
 from kapwa.errors import KapwaError, RunError, UnfinishedRunError
 from kapwa.report import wording
-from kapwa.report.summaries import equal_mean
+from kapwa.report.overview import model_rows
 from kapwa.report.view import arrange
 from kapwa.runs.directory import Run, brief_model
 from kapwa.runs.manifest import read_manifest
@@ -59,15 +59,13 @@ def _row(place: Path) -> dict[str, Any]:
 
 def _headline(run: Run) -> dict[str, Any]:
     view = arrange([run])[0]
-    rows = [row for subject in view.subjects if (row := view.estimate(0, subject, view.metric)) is not None]
-    mean = equal_mean(view, 0) if len(rows) > 1 else None
-    value, low, high = (mean["value"], mean["low"], mean["high"]) if mean else (None, None, None)
-    if len(rows) == 1:
-        value, low, high = (rows[0][name] for name in ("value", "low", "high"))
-    info = view.metrics[view.metric]
+    cultures = sum(view.estimate(0, subject, view.metric) is not None for subject in view.subjects)
+    ((row,),) = model_rows([(view, view.metric)]).values()
+    info, found = view.metrics[view.metric], row or {}
+    value, low, high = (found.get(name) for name in ("value", "low", "high"))
     words = f"{view.metric} {wording.amount(value, info)} ({wording.interval(low, high, info)})"
-    words += f", mean of {len(rows)} cultures" if len(rows) > 1 else ""
-    return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": len(rows), "score": words}
+    words += f", mean of {cultures} cultures" if cultures > 1 else ""
+    return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
 
 
 def _kept(place: Path) -> str:

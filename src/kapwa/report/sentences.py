@@ -42,7 +42,6 @@ class Reading:
     info: Mapping[str, Any]
     marks: Marks
     noun: tuple[str, str] = ("item", "items")
-    unit: tuple[str, str] = ("cluster", "clusters")
     verdicts: Mapping[Mark, Verdict] = field(default_factory=dict)
 
 
@@ -53,7 +52,7 @@ def readings(view: TaskView, subject: Subject) -> list[Reading]:
         row = view.estimate(i, subject, view.metric)
         if row is not None:
             _, marks, said = view.held(view.metric).get((i, subject), (row, Marks(), {}))
-            found.append(Reading(isolate(label), row, info, marks, view.noun, view.unit, said))
+            found.append(Reading(isolate(label), row, info, marks, view.noun, said))
     return found
 
 
