@@ -87,11 +87,6 @@ def part_names(row: Mapping[str, Any], axis: str) -> tuple[str, str]:
     return first, second
 
 
-def held_name(axis: str, held: str) -> str:
-    """What the part is called that both variants of a contrast share."""
-    return part_words(held, "prompt" if axis == "asked" else "asked")
-
-
 def asked_name(asked: str) -> str:
     """What a first part is called: "the local language", "English"."""
     return "the local language" if asked == LOCAL else language_facts(asked)[0]
@@ -137,29 +132,22 @@ def contrast_tables(view: TaskView) -> dict[Axis, pl.DataFrame]:
 
 
 def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.DataFrame:
-    """One pair of variants of one run: what the run compared already, and what it did not (other languages)."""
+    """One pair of variants of one run, over all cultures and in each."""
     first, second = contrast.first, contrast.second
     wanted = [
         subject.culture
         for subject in view.subjects
         if axis == "prompt" or view.language_of(subject, first) != view.language_of(subject, second)
     ]
-    table, frame = pl.DataFrame(schema=COMPARISON_SCHEMA), view.runs[run].comparisons
-    if frame.height:
-        pair = pl.col("a").is_in((first, second)) & pl.col("b").is_in((first, second))
-        kept = frame.filter((pl.col("metric") == view.metric) & pair & pl.col("culture").is_in(wanted))
-        table = _columns_of_today(kept)
-    missing = [culture for culture in wanted if culture not in set(table["culture"])]
     chosen = pl.col("variant").is_in((first, second)) & pl.col("culture").is_in(wanted)
     # Two languages are two blocks to the statistics; told apart by their variant they are one.
     scores = view.runs[run].scores.filter((pl.col("metric") == view.metric) & chosen).with_columns(language=pl.lit(""))
+    if not scores.height:
+        return scores
     metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
-    alone = scores.filter(pl.col("culture").is_in(missing))
-    if alone.height:
-        table = pl.concat([table, compare_variants(alone, metrics=metrics, replicates=LEAST_REPLICATES)])
-    table = table.with_columns(cultures=pl.lit(1, pl.Int64))
-    if scores.height:
-        table = pl.concat([compare_variants(scores, metrics=metrics, pooled=True), table], how="diagonal")
+    single = compare_variants(scores, metrics=metrics, replicates=LEAST_REPLICATES)
+    over = compare_variants(scores, metrics=metrics, pooled=True)
+    table = pl.concat([over, single.with_columns(cultures=pl.lit(1, pl.Int64))], how="diagonal")
     label = view.labels[run] if len(view.runs) > 1 else ""
     return _oriented(table, first).with_columns(model=pl.lit(label), axis=pl.lit(axis), held=pl.lit(contrast.held))
 
