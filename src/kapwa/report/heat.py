@@ -9,6 +9,7 @@ from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS, HeatChart, Square
 from kapwa.report.comparisons import variant_name
+from kapwa.report.overview import topic_means
 from kapwa.report.view import Confusion, TaskView
 from kapwa.report.wording import culture_name, label_text
 
@@ -37,30 +38,20 @@ def heat_chart(
 
 def stratum_charts(view: TaskView) -> list[HeatChart]:
     """Culture × topic (or category) of the first headline metric, one heat map a model and grouping."""
-    info, subjects, seen = view.metrics[view.metric], view.by_score(view.metric), set()
-    charts = []
-    for group in view.groups:
-        found = [[view.strata(i, subject, group) for subject in subjects] for i in range(len(view.runs))]
-        values: dict[str, list[float]] = {}
-        for strata in (one for by_run in found for one in by_run):
-            for name, row in strata.items():
-                if wording.known(row["value"]):
-                    values.setdefault(name, []).append(row["value"])
-        columns = sorted(values, key=lambda name: (-sum(values[name]) / len(values[name]), name))
-        if len(columns) < 2 or tuple(columns) in seen:
-            continue
-        seen.add(tuple(columns))
+    info, subjects, charts = view.metrics[view.metric], view.by_score(view.metric), list[HeatChart]()
+    for group, topics in topic_means(view):
         title = f"{view.titles[view.metric]}, by {label_text(group).replace('_', ' ')}"
         for i, label in enumerate(view.labels):
+            strata = [view.strata(i, subject, group) for subject in subjects]
             charts += heat_chart(
-                [[square_of(strata.get(name), info) for name in columns] for strata in found[i]],
+                [[square_of(of_culture.get(name), info) for name in topics] for of_culture in strata],
                 info,
                 key=f"{view.slug}-{slug(label)}-{slug(group)}-{i}",
                 title=title,
                 subject=label,
                 alt=f"{title}, {label}. The table has the same numbers.",
                 rows=[subject.label for subject in subjects],
-                columns=[label_text(name or "(none given)") for name in columns],
+                columns=list(map(label_text, topics)),
             )
     return charts
 

@@ -122,12 +122,14 @@ def _as_items(scores: pl.DataFrame, culture: str, language: str, view: TaskView)
 def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int, Estimate]]]]]:
     """For each grouping, by topic, every model's mean over cultures, each counting alike (BLEnD's figure 15).
 
-    Of one culture it is the score there. The topic of the highest scores comes first.
+    Of one culture it is the score there. The topic of the highest scores comes first. Of groupings into the same topics
+    there is one.
     """
+    seen = list[list[str]]()
     for group in view.groups:
         names = sorted({name for run in view.runs for name in run.scores[group].unique().drop_nulls()})
         found: dict[str, list[tuple[int, Estimate]]] = {}
-        for name in names if len(names) > 1 else ():
+        for name in names if len(names) > 1 and names not in seen else ():
             for i in range(len(view.runs)):
                 if len(view.subjects) == 1:
                     mean = view.strata(i, view.subjects[0], group).get(name)
@@ -135,6 +137,7 @@ def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int,
                     mean = equal_mean(view, i, stratum=(group, name))
                 if mean is not None:
                     found.setdefault(name, []).append((i, mean))
+        seen.append(names)
         if found:
             order = {name: sum(place_of(row) for _, row in rows) / len(rows) for name, rows in found.items()}
             yield group, {name: found[name] for name in sorted(found, key=lambda name: (order[name], name))}
