@@ -18,7 +18,6 @@ from report_fixtures import CULTURES, choice_run, make_run, wide_run
 
 from kapwa.report import charts
 from kapwa.report.charts import (
-    COLOURS,
     DARK_FROM,
     HEAT,
     Dot,
@@ -42,6 +41,7 @@ from kapwa.report.view import arrange
 from kapwa.report.worldmap import definitions
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
+PICTURE = (Path(__file__).parents[2] / "src/kapwa/report/templates/picture.css").read_text(encoding="utf-8")
 make_world = Namespace(**runpy.run_path(str(Path(__file__).parents[2] / "tools/make_world.py")))
 SVG = "{http://www.w3.org/2000/svg}"
 SHARE = {"low": 0.0, "high": 1.0}
@@ -84,6 +84,10 @@ def luminance(colour: str) -> float:
 def contrast(one: str, other: str) -> float:
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def heat_colours_of(css: str) -> list[str]:
+    return [re.findall(rf"\.q{k}{{fill:(#\w{{6}})}}", css)[0] for k in range(7)]
 
 
 def heat_colours(block: str) -> list[str]:
@@ -213,8 +217,10 @@ def test_numbers_can_be_read_on_every_step_on_light_and_dark_screens() -> None:
     light, dark = heat_colours(blocks[0]), heat_colours(dark_block)
     assert light == list(HEAT)
     ink, paper = (re.findall(rf"--{name}: (#\w{{6}})", dark_block)[0] for name in ("ink", "paper"))
+    ink_light, paper_light = (re.findall(rf"--{name}: (#\w{{6}})", blocks[0])[0] for name in ("ink", "paper"))
+    assert heat_colours_of(PICTURE) == light
     for k in range(7):
-        assert contrast(light[k], COLOURS["paper" if k >= DARK_FROM else "ink"]) >= 4.5
+        assert contrast(light[k], paper_light if k >= DARK_FROM else ink_light) >= 4.5
         assert contrast(dark[k], paper if k >= DARK_FROM else ink) >= 4.5
         assert (f"td.q{k}" in CSS) is (k >= DARK_FROM)
 

@@ -16,17 +16,6 @@ from typing import ClassVar, NamedTuple
 
 from kapwa.report.wording import COMMON_FONTS, MINUS, decimal, font_for, isolate
 
-# Colours of files that stand alone. The page has its own for each class, also for dark screens (report.css).
-COLOURS = {
-    "ink": "#1c1f23",
-    "muted": "#5a626b",
-    "faint": "#858d96",
-    "rule": "#dcdfe3",
-    "band": "#f1f2f0",
-    "accent": "#0a6c74",
-    "paper": "#fefefe",
-    "land": "#e5e5e2",
-}
 # Seven steps from little to much: one hue, each darker than the last, so that they survive grey and any eye.
 HEAT = ("#e2f0ee", "#cbe3e0", "#a8d0ce", "#7bb8b8", "#4c9ca0", "#1e7a81", "#0c565d")
 DARK_FROM = 5  # text on this step and on the ones after it is light

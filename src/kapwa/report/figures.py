@@ -7,6 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,8 @@ import polars as pl
 from kapwa.files import replacing, write_text
 from kapwa.report import comparisons, heat, multiverse, plots
 from kapwa.report.charts import (
-    COLOURS,
     DARK_FROM,
     DODGE,
-    HEAT,
     STEP,
     Chart,
     HeatChart,
@@ -40,9 +39,6 @@ from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 
 PNG_SCALE = 2
-# Colours of maps with two sides: ochre below zero, teal above, the stronger the further.
-SIDES = {f"b{k}": colour for k, colour in enumerate(("#ecd9b8", "#d9b677", "#b98a35", "#8a5a0c"))}
-SIDES |= {f"a{k}": colour for k, colour in enumerate(("#cfe6e3", "#93c8c5", "#459aa0", "#0b5f67"))}
 _MARGIN = 20  # pixels around a picture
 log = logging.getLogger(__name__)
 
@@ -106,18 +102,7 @@ def png(svg: str) -> bytes:
 
 def file_svg(width: float, height: float, title: Sequence[str], body: str, styles: str = "") -> str:
     """A picture of its own: colours inside, its title on top (the first line bold), a margin around."""
-    rules = "".join(f".{name}{{fill:{colour};stroke:{colour}}}" for name, colour in COLOURS.items())
-    rules += "".join(f".q{k}{{fill:{colour}}}" for k, colour in enumerate(HEAT))
-    rules += (
-        f".zone{{fill:{COLOURS['band']}}}.chance{{fill:{COLOURS['rule']}}}.bar{{fill:{HEAT[3]}}}"
-        f".grid{{stroke:{COLOURS['rule']}}}.floor{{stroke:{COLOURS['muted']};stroke-dasharray:3 3}}"
-        f".ceiling{{stroke:{COLOURS['ink']}}}.interval{{stroke-width:2.2;stroke-linecap:round}}"
-        f".mark{{stroke-width:1.6}}.hollow{{fill:{COLOURS['paper']}}}.box{{stroke:none}}"
-        f".median{{stroke:{COLOURS['paper']};stroke-width:2}}.names,text.ink,text.muted,text.paper{{stroke:none}}"
-        f"text.floor{{fill:{COLOURS['muted']};stroke:none}}text.ceiling{{fill:{COLOURS['ink']};stroke:none}}.small{{font-size:11.5px}}"
-        ".tiny{font-size:9.5px}.bold{font-weight:bold}"
-        f"text.rim{{stroke:white;stroke-width:4px;stroke-dasharray:none;paint-order:stroke}}"
-    )
+    rules = resources.files("kapwa.report").joinpath("templates", "picture.css").read_text(encoding="utf-8")
     lines = [line for text in title for line in textwrap.wrap(label_text(text), 92)[:3]]
     first = len(textwrap.wrap(label_text(title[0]), 92)[:3])
     heads = [text_svg("0", 14 + 18 * k, line, "ink bold" if k < first else "muted") for k, line in enumerate(lines)]
@@ -127,7 +112,7 @@ def file_svg(width: float, height: float, title: Sequence[str], body: str, style
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{tall:.0f}" '
         f'font-family="{escape(COMMON_FONTS)}" font-size="13" '
-        f'viewBox="{-_MARGIN} {-_MARGIN} {wide:.0f} {tall:.0f}"><style>{rules}{styles}</style>'
+        f'viewBox="{-_MARGIN} {-_MARGIN} {wide:.0f} {tall:.0f}"><style>{"".join(rules.splitlines())}{styles}</style>'
         f'<rect x="{-_MARGIN}" y="{-_MARGIN}" width="{wide:.0f}" height="{tall:.0f}" fill="white"/>{"".join(heads)}'
         f'<svg y="{top}" width="{width:.0f}" height="{height:.0f}" overflow="visible">{body}</svg></svg>'
     )
@@ -217,11 +202,9 @@ def _heat_file(chart: HeatChart, title: Sequence[str]) -> tuple[float, Sequence[
 def _map_file(chart: MapChart) -> str:
     """A map with the outlines it refers to, and its colours below."""
     width, height = world()["width"], world()["height"]
-    styles = ".land{fill:" + COLOURS["land"] + "}use{stroke:white;stroke-width:.8}circle{stroke:#1c1f23;stroke-width:2}"
-    styles += "".join(f".{name}{{fill:{colour}}}" for name, colour in SIDES.items())
-    body = definitions() + map_svg(chart)
+    body = f'<g class="map">{definitions()}{map_svg(chart)}</g>'
     wide = width / max(6, len(chart.steps))
     for k, (name, words) in enumerate(chart.steps):
         body += f'<rect class="{name}" x="{k * wide:.5g}" y="{height + 14}" width="{wide - 4:.5g}" height="12"/>'
         body += text_svg(f"{k * wide:.5g}", height + 44, words, "muted")
-    return file_svg(width, height + 50, (chart.heading + chart.title, chart.subject), body, styles)
+    return file_svg(width, height + 50, (chart.heading + chart.title, chart.subject), body)
