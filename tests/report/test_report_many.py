@@ -15,7 +15,7 @@ from kapwa.report.comparisons import contrast_tables, contrasts, run_pairs, spli
 from kapwa.report.plots import contrast_charts, culture_charts
 from kapwa.report.relations import mean_error, sampling_errors
 from kapwa.report.sentences import readings, score_sentence
-from kapwa.report.summaries import equal_mean, over_sentences, system_sentences
+from kapwa.report.summaries import across_sentences, equal_mean, over_sentences
 from kapwa.report.tables import culture_table
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
@@ -156,7 +156,7 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
 
 
 def test_sentences_say_the_mean_the_extremes_the_floor_and_people(wide: TaskView) -> None:
-    said = system_sentences(wide)[0]
+    said = across_sentences(wide)[0]
     assert said.startswith("wide-model gave an answer that people there give to ")
     assert "of 960 questions on average over 16 cultures (95% interval" in said
     worst, best = wide.by_score("sem_b")[-1], wide.by_score("sem_b")[0]
@@ -173,7 +173,7 @@ def test_a_model_whose_every_request_failed_is_told_so() -> None:
     run.scores = gone
     lost = [pl.lit(None, dtype=pl.Float64).alias(name) for name in ("value", "low", "high")]
     run.estimates = run.estimates.with_columns(*lost, pl.lit(6).alias("failed"), pl.lit(0).alias("n"))
-    said = system_sentences(arrange([run])[0])[0]
+    said = across_sentences(arrange([run])[0])[0]
     assert said.startswith("wide-model has no score: ")
     assert "24 failed and got no answer" in said
 
@@ -236,7 +236,7 @@ def with_means(run: MadeRun, p_value: float = 0.001) -> MadeRun:
 
 def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted() -> None:
     view = arrange([with_means(wide_run())])[0]
-    (said,) = system_sentences(view)
+    (said,) = across_sentences(view)
     pooled = said.index(" On average other cultures' usual answer would give ")
     # The planted difference is not that of the two numbers beside it, as where one is known on fewer items.
     assert (
@@ -259,7 +259,7 @@ def test_the_mean_is_held_against_tricks_and_people_before_cultures_are_counted(
 
 def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() -> None:
     view = arrange([with_means(wide_run())])[0]
-    (said,) = system_sentences(view)
+    (said,) = across_sentences(view)
     told = "A reply may hold several guesses: listing the commonest answers of other cultures would give 71.0%, while "
     assert told + "people gave one answer each." in said
     assert "it is worse" not in said
@@ -275,18 +275,18 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
 
 
 def test_the_verdicts_on_means_are_one_family_over_models() -> None:
-    alone = system_sentences(arrange([with_means(wide_run("org/m0"), 0.02)])[0])
+    alone = across_sentences(arrange([with_means(wide_run("org/m0"), 0.02)])[0])
     assert "it is better than other cultures' usual answer (" in alone[0]
     runs = [with_means(wide_run(f"org/m{k}"), 0.02 if k == 0 else 0.9) for k in range(4)]
-    several = system_sentences(arrange(runs)[0])
+    several = across_sentences(arrange(runs)[0])
     assert "95% interval +2.0 to +8.0 by itself; after correction for all comparisons, zero is possible)" in several[0]
     assert "it cannot be told apart from other cultures' usual answer" in several[0]
 
 
 def test_guessing_is_named_in_multiple_choice_over_many_cultures() -> None:
-    (said,) = system_sentences(arrange([choice_run(n=200)])[0])
+    (said,) = across_sentences(arrange([choice_run(n=200)])[0])
     assert " On average guessing would give 25.0%: it is better than guessing, and better than always picking" in said
     assert "Culture by culture, after correction for all comparisons, it does better than guessing in" in said
     assert "It does better than always picking the longest option in" in said
-    (lost,) = system_sentences(arrange([choice_run(n=1)])[0])
+    (lost,) = across_sentences(arrange([choice_run(n=1)])[0])
     assert "cannot be told apart from guessing in any of 16 cultures" in lost

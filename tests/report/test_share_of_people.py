@@ -17,7 +17,7 @@ from kapwa.records import Floor
 from kapwa.report.overview import language_gaps
 from kapwa.report.plots import culture_charts
 from kapwa.report.sentences import readings, score_sentence
-from kapwa.report.summaries import system_sentences
+from kapwa.report.summaries import across_sentences
 from kapwa.report.tables import culture_table
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
@@ -70,7 +70,7 @@ def test_who_answers_as_people_do_everywhere_is_not_said_to_differ_between_cultu
     raw = culture_spread(items["value"].to_numpy(), items["culture"].to_list(), items["cluster"].to_list())
     assert raw is not None
     assert raw.p_value < 0.001  # what was said before
-    said = system_sentences(view)[0]
+    said = across_sentences(view)[0]
     measured = "Compared on the share of what people score in each culture, differences between cultures cannot be told"
     assert f". {measured} from noise (p = " in said
     assert all(rank == (1, 16) for rank in (view.pooled_value_and_rank(0, s, "sem_b")[1:] for s in view.subjects))
@@ -134,7 +134,7 @@ def test_a_culture_whose_people_are_not_known_item_by_item_makes_all_compared_by
     lacking = arrange([run])[0]
     assert lacking.compared("sem_b").words == "score"
     assert "Order and ranks are by the score." in culture_table(lacking, "sem_b").note
-    assert "Compared on" not in system_sentences(lacking)[0]
+    assert "Compared on" not in across_sentences(lacking)[0]
     # And an older run, without the table, beside one that has it: one unit for both.
     older = answering("org/older", 0.5, seed=2)
     del older.tables[CEILINGS]
@@ -152,7 +152,7 @@ def test_models_are_one_family_and_no_rank_is_told_where_it_does_not_reject() ->
     assert min(one.p_value for one in alone) < 0.05 <= min(one.p_value for one in several)
     for one in several:
         assert (one.rank_low.tolist(), one.rank_high.tolist()) == ([1] * 16, [16] * 16)
-    assert ", corrected for 5 models)" in system_sentences(arrange(runs)[0])[0]
+    assert ", corrected for 5 models)" in across_sentences(arrange(runs)[0])[0]
 
 
 def test_cultures_of_one_language_are_compared_on_the_share_too() -> None:

@@ -40,13 +40,11 @@ def with_flips(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, Any]]) ->
     return frame.with_columns(columns)
 
 
-def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str) -> Table | None:
+def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str) -> Table:
     """Paired differences in words and numbers; rows whose difference is more than noise stand bold.
 
     Of very many, those with the smallest p-values are shown; the CSV holds all.
     """
-    if not frame.height:
-        return None
     if frame["kind"][0] == "runs" and not any(run.scores["sample"].max() for run in view.runs):
         frame = with_flips(frame, view.metrics)
     shown = frame

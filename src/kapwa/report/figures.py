@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
-
-import polars as pl
 
 from kapwa.files import replacing, write_text
-from kapwa.report import comparisons, heat, multiverse, plots
+from kapwa.report import comparisons
 from kapwa.report.charts import (
     DARK_FROM,
     DODGE,
@@ -31,8 +28,8 @@ from kapwa.report.charts import (
     scale_svg,
     text_svg,
 )
-from kapwa.report.many import crowd_charts
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.page import charts_of
+from kapwa.report.view import arrange
 from kapwa.report.wording import COMMON_FONTS, label_text
 from kapwa.report.worldmap import MapChart, definitions, map_svg, world
 from kapwa.runs.directory import Run
@@ -56,24 +53,6 @@ def every_chart(runs: Sequence[Run], same: Named | None = None) -> list[Chart]:
     """Every chart of ``runs``, in reading order; raise UsageError when there are no runs."""
     drawn = [charts_of(view, comparisons.contrast_tables(view)) for view in arrange(runs, same)]
     return [chart for parts in drawn for part in parts.values() for chart in part]
-
-
-def charts_of(view: TaskView, contrasts: Mapping[comparisons.Axis, pl.DataFrame]) -> dict[str, Sequence[Any]]:
-    """The charts of a task by the parts of the page, in reading order; ``contrasts``: those of its variants, by axis.
-
-    Of many systems each has a square.
-    """
-    if view.crowded:
-        return {**crowd_charts(view), **dict.fromkeys(("topics", "wordings", "whose"), ())}
-    draw = plots.culture_charts if view.many else plots.headline_charts
-    return {
-        "headline": [chart for metric in view.headline for chart in draw(view, metric)],
-        "topics": plots.topic_charts(view),
-        "breakdown": heat.stratum_charts(view) if view.many else [],
-        **{axis: plots.contrast_charts(view, frame) for axis, frame in contrasts.items()},
-        "wordings": multiverse.multiverse_chart(view),
-        "whose": [chart for one in view.confusions() for chart in heat.confusion_chart(view, one)],
-    }
 
 
 def save_pictures(pictures: Iterable[tuple[str, str]], folder: Path) -> list[Path]:

@@ -14,15 +14,26 @@ import polars as pl
 from kapwa.errors import UsageError
 from kapwa.files import filling, write_text
 from kapwa.report import answers as browsed
-from kapwa.report import comparisons, differences, multiverse, notes, overview, sentences, summaries, tables, wording
+from kapwa.report import (
+    comparisons,
+    differences,
+    heat,
+    multiverse,
+    notes,
+    overview,
+    plots,
+    sentences,
+    summaries,
+    tables,
+    wording,
+)
 from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
 from kapwa.report.charts import SERIES
-from kapwa.report.figures import charts_of
 from kapwa.report.html import render
-from kapwa.report.many import comparison_data
+from kapwa.report.many import comparison_data, crowd_charts
 from kapwa.report.people import people_blocks
-from kapwa.report.relations import correlations
+from kapwa.report.relations import LEAST, correlations
 from kapwa.report.table import Table, text_column
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import isolate
@@ -86,7 +97,7 @@ def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equa
         files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
-        correlated=[table for group in overview.by_suite(views) if (table := correlations(group)) is not None],
+        correlated=_correlated(views),
         people=said,
         title=question if len(parts) == 1 else notes.title(views),
         lead=lead,
@@ -120,13 +131,14 @@ def _board(views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[P
 def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> Part:
     """What the page says of one task; of more systems than a chart has shapes, only what they share a table for."""
     several, crowd = len(view.runs) > 1, view.crowded
-    contrasts = comparisons.contrast_tables(view)
+    contrasts = comparisons.contrast_tables(view) if view.split_variants else {}
     pairs = comparisons.run_pairs(view, equal_within) if several and not crowd else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
     variants = pl.DataFrame() if contrasts or crowd or len(view.variants) < 2 else comparisons.variant_pairs(view)
     asked = pl.DataFrame() if crowd and place.folder is None else browsed.answer_table(view)
     marks = [mark for s in view.subjects for metric in view.headline for mark in view.marks(s, metric).every]
     told = view.suite.tasks.get(view.task, "") if view.suite is not None else ""
+    varied = len(view.variants) > 1 or any(run.scores["sample"].max() for run in view.runs)
     drawn, counts = charts_of(view, contrasts), tables.counts_table(view)
     return {
         "view": view,
@@ -134,10 +146,10 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
         "crowd": crowd,
         "question": f"{view.task}: {told}" if told else view.task,
         "drawn": drawn,
-        "sentences": [] if crowd else summaries.system_sentences(view),
+        "sentences": [] if crowd else _sentences(view),
         "cautions": [] if crowd else _cautions(view),
         "axes": {
-            axis: differences.comparison_table(view, frame, axis, "The differences of these charts")
+            axis: _differences(view, frame, axis, "The differences of these charts")
             for axis, frame in contrasts.items()
         },
         "whose": [] if crowd else [differences.confusion_table(view, one) for one in view.confusions()],
@@ -150,21 +162,30 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
         "floors": any(not mark.ceiling for mark in marks),
         "ceilings": any(mark.ceiling for mark in marks),
         "compared": pairs,
-        "pairs": differences.comparison_table(view, pairs, "pairs", "Models compared on the same items"),
+        "pairs": _differences(view, pairs, "pairs", "Models compared on the same items"),
         "scores": [] if crowd else _scores(view),
         "reference": None if crowd else tables.metrics_table(view, reference=True),
-        "gaps": None if crowd else _gaps(view),
-        "variants": differences.comparison_table(
-            view, variants, "variants", "Prompt variants compared on the same items"
-        ),
-        "multiverse": None if crowd else multiverse.variance_table(view),
-        "reordered": "" if crowd else multiverse.multiverse_sentence(view),
+        "gaps": _gaps(view) if view.many and not crowd else None,
+        "variants": _differences(view, variants, "variants", "Prompt variants compared on the same items"),
+        "multiverse": multiverse.variance_table(view) if varied and not crowd else None,
+        "reordered": multiverse.multiverse_sentence(view) if several and not crowd else "",
         "counts": counts,
         "lost": any(counts.frame[name].sum() for name in sentences.LOSSES),
         "methods": notes.methods(view),
         "signatures": _signatures(view),
         "warnings": notes.warnings(view),
     }
+
+
+def _differences(view: TaskView, frame: pl.DataFrame, key: str, caption: str) -> Table | None:
+    return differences.comparison_table(view, frame, key, caption) if frame.height else None
+
+
+def _sentences(view: TaskView) -> list[str]:
+    """Tell the first headline metric of every system."""
+    if view.many:
+        return summaries.across_sentences(view)
+    return [sentences.score_sentence(reading) for reading in sentences.readings(view, view.subjects[0])]
 
 
 def _scores(view: TaskView) -> list[Table]:
@@ -180,7 +201,14 @@ def _gaps(view: TaskView) -> Table | None:
     caption = "Cultures that share a language, on the same questions"
     caption += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
     caption += "" if compared.top is None else f": the {compared.words}, in points"
-    return differences.comparison_table(view, gaps, "gaps", caption)
+    return _differences(view, gaps, "gaps", caption)
+
+
+def _correlated(views: Sequence[TaskView]) -> list[Table]:
+    """How far metrics agree, a table a suite; [] where systems are too few."""
+    if len({label for view in views for label in view.labels}) < LEAST:
+        return []
+    return [table for group in overview.by_suite(views) if (table := correlations(group)) is not None]
 
 
 def _signatures(view: TaskView) -> Table:
@@ -210,3 +238,21 @@ def _cautions(view: TaskView) -> list[str]:
         said.append(f"{lead} {few}, so only large differences can be seen.")
     said += [f"Not asked in the variant shown: {notes.some_names(missing)}."] if missing else []
     return said
+
+
+def charts_of(view: TaskView, contrasts: Mapping[comparisons.Axis, pl.DataFrame]) -> dict[str, Sequence[Any]]:
+    """The charts of a task by the parts of the page, in reading order; ``contrasts``: those of its variants, by axis.
+
+    Of many systems each has a square.
+    """
+    if view.crowded:
+        return {**crowd_charts(view), **dict.fromkeys(("topics", "wordings", "whose"), ())}
+    draw = plots.culture_charts if view.many else plots.headline_charts
+    return {
+        "headline": [chart for metric in view.headline for chart in draw(view, metric)],
+        "topics": plots.topic_charts(view),
+        "breakdown": heat.stratum_charts(view) if view.many else [],
+        **{axis: plots.contrast_charts(view, frame) for axis, frame in contrasts.items()},
+        "wordings": multiverse.multiverse_chart(view) if len(view.variants) > 1 else [],
+        "whose": [chart for one in view.confusions() for chart in heat.confusion_chart(view, one)],
+    }

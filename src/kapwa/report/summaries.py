@@ -17,8 +17,6 @@ from kapwa.report.sentences import (
     comparison_sentence,
     outcome_words,
     phrase_words,
-    readings,
-    score_sentence,
 )
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, isolate
@@ -49,13 +47,11 @@ def equal_mean(
     return {**mean._asdict(), "metric": name, "group": "all", "variant": view.variant if variant is None else variant}
 
 
-def system_sentences(view: TaskView) -> list[str]:
-    """Tell every model's first headline metric; over several cultures: mean, extremes, tricks and people, then counts.
+def across_sentences(view: TaskView) -> list[str]:
+    """Tell every model's first headline metric over all cultures: mean, extremes, tricks and people, then counts.
 
     The means of all models are held against tricks and people in one family of tests: :func:`verdicts`.
     """
-    if not view.many:
-        return [score_sentence(reading) for reading in readings(view, view.subjects[0])]
     means = {i: mean for i in range(len(view.runs)) if (mean := equal_mean(view, i)) is not None}
     held = [(mean, view.marks(None, view.metric, run=i)) for i, mean in means.items()]
     told = {i: (*pair, said) for i, pair, said in zip(means, held, verdicts(held), strict=True)}
