@@ -79,7 +79,7 @@ def png(svg: str) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
 
 
-def file_svg(width: float, height: float, title: Sequence[str], body: str, styles: str = "") -> str:
+def file_svg(width: float, height: float, title: Sequence[str], body: str) -> str:
     """A picture of its own: colours inside, its title on top (the first line bold), a margin around."""
     rules = resources.files("kapwa.report").joinpath("templates", "picture.css").read_text(encoding="utf-8")
     lines = [line for text in title for line in textwrap.wrap(label_text(text), 92)[:3]]
@@ -91,7 +91,7 @@ def file_svg(width: float, height: float, title: Sequence[str], body: str, style
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{tall:.0f}" '
         f'font-family="{escape(COMMON_FONTS)}" font-size="13" '
-        f'viewBox="{-_MARGIN} {-_MARGIN} {wide:.0f} {tall:.0f}"><style>{"".join(rules.splitlines())}{styles}</style>'
+        f'viewBox="{-_MARGIN} {-_MARGIN} {wide:.0f} {tall:.0f}"><style>{"".join(rules.splitlines())}</style>'
         f'<rect x="{-_MARGIN}" y="{-_MARGIN}" width="{wide:.0f}" height="{tall:.0f}" fill="white"/>{"".join(heads)}'
         f'<svg y="{top}" width="{width:.0f}" height="{height:.0f}" overflow="visible">{body}</svg></svg>'
     )

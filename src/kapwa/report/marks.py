@@ -6,21 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from kapwa.report.wording import known
+from kapwa.report.wording import known, word_pairs
 from kapwa.stats.families import ALPHA
 from kapwa.stats.significance import holm
 
 Estimate = dict[str, Any]
 Verdict = Literal["above", "below", "unclear"]
 # What floors and ceilings that every suite may have are called in a sentence, and in a chart.
-FLOOR_WORDS = {
-    "chance": ("guessing", "guessing"),
-    "no preference": ("having no preference", "no preference"),
-    "a person (leave one out)": ("people", "people"),
-    "human": ("people", "people"),
-    "human (implied)": ("people (implied)", "people (implied)"),
-    "reference answers": ("the reference answers", "reference answers"),
-}
+FLOOR_WORDS = word_pairs("mark")
 
 GUESSING = ("chance", "no preference")
 PEOPLE = ("human", "a person (leave one out)")

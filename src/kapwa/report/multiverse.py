@@ -17,18 +17,11 @@ from kapwa.report.comparisons import split
 from kapwa.report.plots import row_chart
 from kapwa.report.table import NONE, Cell, Column, Row, Table
 from kapwa.report.view import TaskView
-from kapwa.report.wording import isolate, label_text
+from kapwa.report.wording import isolate, label_text, words_of
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.components import Decomposition, order_changes, variance_components
 
-_WORDS = {
-    "culture": "cultures",
-    "prompt": "wordings of the prompt",
-    "culture × prompt": "wordings, from culture to culture",
-    "item": "items",
-    "item × prompt": "wordings, from item to item",
-    "sample": "draws of the answer",
-}
+_WORDS = words_of("component")
 
 
 # With fewer degrees of freedom (three wordings have two) an interval of a standard deviation spans a factor of ten.

@@ -10,18 +10,11 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.view import TaskView
-from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text
+from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text, words_of
 from kapwa.runs.directory import Run
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
-METHODS: Mapping[str, str] = {
-    "wilson-clustered": "Wilson's interval on the effective sample size, given how alike items of one cluster are",
-    "t-clustered": "Student's t with a standard error clustered by sampled unit",
-    "bootstrap-clustered": "a bootstrap that resamples whole clusters",
-    "one-cluster": "no interval, because there is only one cluster",
-    "no-spread": "no interval, because all values are the same",
-    "no-data": "no interval, because nothing was measured",
-}
+METHODS = words_of("method")
 # Below so many clusters (more of a measure, whose rare large values a few may not hold), and beyond so many items in
 # each where one outcome is rare, coverage is not 93 to 97 %.
 FEW_CLUSTERS, FEW_OF_A_MEASURE, LARGE_CLUSTER = 15, 21, 10
@@ -124,18 +117,7 @@ def _other_keys(view: TaskView) -> Iterator[str]:
             )
 
 
-CARD = {
-    "title": "Title",
-    "version": "Version",
-    "culture": "Culture",
-    "language": "Language",
-    "licence": "Licence",
-    "authors": "Authors",
-    "collected": "Collected",
-    "consent": "Consent",
-    "reviewed_by_native_speakers": "Reviewed by native speakers",
-    "citation": "Cite",
-}
+CARD = words_of("card")
 
 
 def methods(view: TaskView) -> dict[str, Any]:

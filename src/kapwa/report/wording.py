@@ -14,10 +14,12 @@ import unicodedata
 import zlib
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
 from typing import Any, TypeGuard
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.files import table_rows
 from kapwa.suites.base import is_share as is_share  # noqa: PLC0414 - shown to others
 
 ELLIPSIS = "…"
@@ -42,6 +44,19 @@ COMMON_FONTS = "'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 MINUS = "\u2212"
 _SIGNED_FONTS = "'Liberation Sans', Arial, 'Noto Sans', sans-serif"
 NOTHING = "–"
+
+
+_TABLE = table_rows(Path(__file__).with_name("words.csv"))
+
+
+def word_pairs(kind: str) -> dict[str, tuple[str, str]]:
+    """What names of a kind are called, in two ways: rows of ``words.csv``."""
+    return {row["name"]: (row["words"], row["other"]) for row in _TABLE if row["kind"] == kind}
+
+
+def words_of(kind: str) -> dict[str, str]:
+    """What names of a kind are called."""
+    return {name: words for name, (words, _) in word_pairs(kind).items()}
 
 
 def clean(text: object) -> str:

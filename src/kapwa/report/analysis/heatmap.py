@@ -214,8 +214,7 @@ def picture_file(one: Likeness) -> str:
     # Renderers smooth small images: each cell is drawn as large as it will be.
     body = f'<g transform="scale({CELL})">{_inside(one, frame, "file", raster(one, CELL))}</g>'
     body += f'<g transform="translate(0 {side + 16:.0f})">{key}</g>'
-    styles = f".list text{{font-size:{_EM}px}}.tree{{fill:none;stroke-width:.12}}"
-    return file_svg(wide, side + 56, (_NAMES[one.measure], one.corpus.full), body, styles)
+    return file_svg(wide, side + 56, (_NAMES[one.measure], one.corpus.full), body)
 
 
 def end_words(one: Likeness, close: float) -> str:

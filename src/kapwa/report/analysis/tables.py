@@ -23,15 +23,10 @@ from kapwa.report.analysis.view import (
     topic_words,
 )
 from kapwa.report.table import NONE, Cell, Column, Table, count_column, p_column
-from kapwa.report.wording import isolate, label_text
+from kapwa.report.wording import isolate, label_text, word_pairs
 
 MOST_TOPIC_ROWS = 240
-_TESTS = {
-    "paired": ("Paired t: mean of across − within", ""),
-    "permanova": ("PERMANOVA: mean R², Fisher's p", ""),
-    "permdisp": ("PERMDISP: unequal spread, Fisher's p", "with unequal numbers of texts PERMANOVA's p may mean this"),
-    "anova_reference": ("One-way ANOVA as released", "reference only: two estimators, unpaired"),
-}
+_TESTS = word_pairs("test")
 
 
 _ENDS = ("estimate", "low", "high")

@@ -13,21 +13,18 @@ import polars as pl
 from kapwa.analysis.result import Analysis
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.wording import clean, isolate, label_text, truncate
+from kapwa.report.wording import clean, isolate, label_text, truncate, word_pairs, words_of
 
 Row = Mapping[str, Any]
-TASKS: Mapping[str, str] = {"qa": "answers to questions", "stories": "stories"}
+TASKS = words_of("corpus")
 # Measures as sentences and as narrow columns call them.
-MEASURES: Mapping[str, tuple[str, str]] = {"bleu": ("BLEU", "BLEU"), "wed": ("word edit distance", "WED")}
+MEASURES = word_pairs("measure")
 # Surveys by a word in their file's name: what sentences call them, and what narrow columns do.
-_SURVEYS: Mapping[str, tuple[str, str]] = {
-    "hofstede": ("Hofstede's dimensions", "Hofstede"),
-    "wvs": ("the World Values Survey", "WVS"),
-}
+_SURVEYS = word_pairs("survey")
 _MOST_ORDERED = 20  # countries: more have more orders than anybody draws
 _LONGEST = 28  # columns of a table's name in narrow places
 SMALL = 0.01  # numbers under it get a fourth decimal
-_PLURALS = {"nationality": "nationalities", "city": "cities", "country": "countries", "identity": "identities"}
+_PLURALS = words_of("plural")
 EMBEDDED = "smollm2"
 LISTED_SEPARATELY = frozenset({"versions", "digest", "corpora", "format", "notes"})
 MOST_FACTS = 80
