@@ -167,8 +167,6 @@ def contrast_charts(view: TaskView, table: pl.DataFrame) -> list[RowChart]:
     Of the pairs of variants on an axis the first is drawn; the table holds the others. Rows of the axis "asked" are
     grouped by how much text there is in the local language.
     """
-    if not table.height:
-        return []
     axis, info = table["axis"][0], view.metrics[view.metric]
     labels = {subject.culture: subject.label for subject in view.subjects}
     found = []
