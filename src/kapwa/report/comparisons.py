@@ -15,7 +15,7 @@ import polars as pl
 
 from kapwa.errors import KapwaError
 from kapwa.report.view import TaskView
-from kapwa.report.wording import culture_name, label_text, word_pairs, words_of
+from kapwa.report.wording import WORD_PAIRS, WORDS, culture_name, label_text
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.resampling import LEAST_REPLICATES
@@ -25,8 +25,8 @@ LOCAL = "local"
 Axis = Literal["asked", "prompt"]
 AXES: tuple[Axis, ...] = ("asked", "prompt")
 # Prompt ids that say little to a reader, in a sentence and in a chart. Others stand as they are.
-PROMPTS = word_pairs("prompt")
-LEVELS = words_of("level")
+PROMPTS = WORD_PAIRS["prompt"]
+LEVELS = WORDS["level"]
 # The bootstrap is a cross-check that no report shows; with the fewest replicates allowed it costs nothing.
 BOOTSTRAP = ("boot_low", "boot_high")
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from kapwa.report.wording import known, word_pairs
+from kapwa.report.wording import WORD_PAIRS, known
 from kapwa.stats.families import ALPHA
 from kapwa.stats.significance import holm
 
 Estimate = dict[str, Any]
 Verdict = Literal["above", "below", "unclear"]
 # What floors and ceilings that every suite may have are called in a sentence, and in a chart.
-FLOOR_WORDS = word_pairs("mark")
+FLOOR_WORDS = WORD_PAIRS["mark"]
 
 GUESSING = ("chance", "no preference")
 PEOPLE = ("human", "a person (leave one out)")

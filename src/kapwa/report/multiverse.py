@@ -17,11 +17,11 @@ from kapwa.report.comparisons import split
 from kapwa.report.plots import row_chart
 from kapwa.report.table import NONE, Cell, Column, Row, Table
 from kapwa.report.view import TaskView
-from kapwa.report.wording import isolate, label_text, words_of
+from kapwa.report.wording import WORDS, isolate, label_text
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.components import Decomposition, order_changes, variance_components
 
-_WORDS = words_of("component")
+_WORDS = WORDS["component"]
 
 
 # With fewer degrees of freedom (three wordings have two) an interval of a standard deviation spans a factor of ten.

@@ -10,11 +10,11 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.view import TaskView
-from kapwa.report.wording import UNKNOWN_CULTURE, clean, culture_name, isolate, label_text, words_of
+from kapwa.report.wording import UNKNOWN_CULTURE, WORDS, clean, culture_name, isolate, label_text
 from kapwa.runs.directory import Run
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
-METHODS = words_of("method")
+METHODS = WORDS["method"]
 # Below so many clusters (more of a measure, whose rare large values a few may not hold), and beyond so many items in
 # each where one outcome is rare, coverage is not 93 to 97 %.
 FEW_CLUSTERS, FEW_OF_A_MEASURE, LARGE_CLUSTER = 15, 21, 10
@@ -117,7 +117,7 @@ def _other_keys(view: TaskView) -> Iterator[str]:
             )
 
 
-CARD = words_of("card")
+CARD = WORDS["card"]
 
 
 def methods(view: TaskView) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.marks import Estimate, Mark, Marks, Verdict
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import isolate, label_text, word_pairs
+from kapwa.report.wording import WORD_PAIRS, isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
@@ -24,7 +24,7 @@ PLAIN_PHRASE = "scored {value} on “{title}” over {items}"
 SMALL_SAMPLE = 30
 ALLOWED = ", after correction for all comparisons"
 # What an answer may become besides right or wrong: in words of one, and of many.
-LOSSES = word_pairs("loss")
+LOSSES = WORD_PAIRS["loss"]
 
 
 @dataclass(frozen=True, slots=True)

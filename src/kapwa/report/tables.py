@@ -17,11 +17,11 @@ from kapwa.report.overview import model_rows, topic_means
 from kapwa.report.sentences import of_people_note
 from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import clean, isolate, label_text, words_of
+from kapwa.report.wording import WORDS, clean, isolate, label_text
 
 FLOOR = "Without cultural knowledge"
 MARKS = (FLOOR, "Ceiling")
-OUTCOMES = words_of("outcome")
+OUTCOMES = WORDS["outcome"]
 # Metrics that count answers which are among the other outcomes too.
 READ = "Right among right and wrong"
 _OTHER_LANGUAGE = "answered_other_language"

@@ -12,6 +12,7 @@ import math
 import re
 import unicodedata
 import zlib
+from collections import defaultdict
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -46,17 +47,12 @@ _SIGNED_FONTS = "'Liberation Sans', Arial, 'Noto Sans', sans-serif"
 NOTHING = "–"
 
 
-_TABLE = table_rows(Path(__file__).with_name("words.csv"))
-
-
-def word_pairs(kind: str) -> dict[str, tuple[str, str]]:
-    """What names of a kind are called, in two ways: rows of ``words.csv``."""
-    return {row["name"]: (row["words"], row["other"]) for row in _TABLE if row["kind"] == kind}
-
-
-def words_of(kind: str) -> dict[str, str]:
-    """What names of a kind are called."""
-    return {name: words for name, (words, _) in word_pairs(kind).items()}
+# What names of a kind are called, in one way and in two: the rows of ``words.csv``.
+WORDS: defaultdict[str, dict[str, str]] = defaultdict(dict)
+WORD_PAIRS: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+for _row in table_rows(Path(__file__).with_name("words.csv")):
+    WORDS[_row["kind"]][_row["name"]] = _row["words"]
+    WORD_PAIRS[_row["kind"]][_row["name"]] = _row["words"], _row["other"]
 
 
 def clean(text: object) -> str:

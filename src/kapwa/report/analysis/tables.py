@@ -23,10 +23,10 @@ from kapwa.report.analysis.view import (
     topic_words,
 )
 from kapwa.report.table import NONE, Cell, Column, Table, count_column, p_column
-from kapwa.report.wording import isolate, label_text, word_pairs
+from kapwa.report.wording import WORD_PAIRS, isolate, label_text
 
 MOST_TOPIC_ROWS = 240
-_TESTS = word_pairs("test")
+_TESTS = WORD_PAIRS["test"]
 
 
 _ENDS = ("estimate", "low", "high")

@@ -13,18 +13,18 @@ import polars as pl
 from kapwa.analysis.result import Analysis
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.wording import clean, isolate, label_text, truncate, word_pairs, words_of
+from kapwa.report.wording import WORD_PAIRS, WORDS, clean, isolate, label_text, truncate
 
 Row = Mapping[str, Any]
-TASKS = words_of("corpus")
+TASKS = WORDS["corpus"]
 # Measures as sentences and as narrow columns call them.
-MEASURES = word_pairs("measure")
+MEASURES = WORD_PAIRS["measure"]
 # Surveys by a word in their file's name: what sentences call them, and what narrow columns do.
-_SURVEYS = word_pairs("survey")
+_SURVEYS = WORD_PAIRS["survey"]
 _MOST_ORDERED = 20  # countries: more have more orders than anybody draws
 _LONGEST = 28  # columns of a table's name in narrow places
 SMALL = 0.01  # numbers under it get a fourth decimal
-_PLURALS = words_of("plural")
+_PLURALS = WORDS["plural"]
 EMBEDDED = "smollm2"
 LISTED_SEPARATELY = frozenset({"versions", "digest", "corpora", "format", "notes"})
 MOST_FACTS = 80
