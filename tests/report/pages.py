@@ -84,7 +84,9 @@ def assert_closed(html: str, script: str = "") -> None:
     assert not page.all("link", "iframe", "object", "embed", "img", "base", "form")
     for tag, attrs in page.elements:
         assert not [name for name in attrs if name in ("src", "style") or name.startswith("on")], tag
-        assert (attrs.get("href") or "#").startswith(("#", "data:text/csv;", "data:image/png;")), tag
+        assert (attrs.get("href") or "#").startswith(
+            ("#", "data:text/csv;", "data:application/json;", "data:image/png;")
+        ), tag
     assert not re.search(r"url\(|@import|@font-face", css)
     addresses = set(re.findall(r"https?://[^\"'< ]+", html))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}

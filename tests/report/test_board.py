@@ -315,7 +315,7 @@ def test_many_systems_are_sorted_chosen_and_compared_in_a_browser(crowd: list[Ma
     assert first == rising[::-1]
     assert told["sorted"] == "ascending"
     assert [name for name in told["filtered"] if name.startswith("m")] == ["m7"]
-    assert told["said"] == "1 system; ranks are those among all."
+    assert told["said"] == "1 of 10 systems; ranks and bold scores stay those among all systems."
     sign = 1 if pair["a"] == "m3" else -1
     assert f"first minus second {sign * 100 * pair['difference']:+.1f}".replace("-", "\u2212") in told["compared"][0]
     scores = {cells[0]: cells[1:] for cells in told["scores"]}

@@ -55,16 +55,20 @@ def _of_subject(view: TaskView, asked: pl.DataFrame, subject: Subject) -> pl.Dat
 
 
 def write_tables(views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, Any]]], folder: Path) -> list[Link]:
-    """Write all estimates over all items, and all comparisons that rank systems, as CSV; return their links."""
+    """Write all estimates over all items, and all comparisons that rank systems, as CSV and JSON.
+
+    Returns words of each, and the name of its two files without their endings.
+    """
     estimates = every_estimate(views)
     compared = [
         pl.DataFrame(pairs, schema=POOLED_SCHEMA).with_columns(task=pl.lit(view.task))
         for view, pairs in zip(views, ranked, strict=True)
     ]
-    tables = {"scores.csv": estimates, "comparisons.csv": pl.concat(compared)}
+    tables = {"scores": estimates, "comparisons": pl.concat(compared)}
     for name, table in tables.items():
-        write_text(folder / name, BOM + csv_text(table.columns, table.iter_rows()))
-    return [("Every score", "scores.csv"), ("Every two systems compared", "comparisons.csv")]
+        write_text(folder / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
+        write_text(folder / f"{name}.json", table.write_json())
+    return [("Every score", "scores"), ("Every two systems compared", "comparisons")]
 
 
 def every_estimate(views: Sequence[TaskView]) -> pl.DataFrame:
