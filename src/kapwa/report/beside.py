@@ -14,7 +14,7 @@ from kapwa.report.html import render
 from kapwa.report.view import Subject, TaskView
 from kapwa.runs.outputs import BOM
 from kapwa.stats.tables import POOLED_SCHEMA
-from kapwa.tables_io import csv_text
+from kapwa.tables_io import csv_text, json_text
 
 ESTIMATE_COLUMNS = ("culture", "language", "variant", "metric", "value", "low", "high", "n", "clusters")
 Link = tuple[str, str]  # words, and the name of a file beside the page
@@ -67,7 +67,7 @@ def write_tables(views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[st
     tables = {"scores": estimates, "comparisons": pl.concat(compared)}
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
-        write_text(folder / f"{name}.json", table.write_json())
+        write_text(folder / f"{name}.json", json_text(table))
     return [("Every score", "scores"), ("Every two systems compared", "comparisons")]
 
 

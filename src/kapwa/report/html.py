@@ -17,6 +17,7 @@ from kapwa.report import charts
 from kapwa.report.table import Table
 from kapwa.report.worldmap import definitions, map_svg, world
 from kapwa.runs.outputs import BOM
+from kapwa.tables_io import json_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -79,7 +80,7 @@ def downloads(table: Table, folder: Path | None = None, written: Counter[str] | 
     made = []
     for form, kind, text in (
         ("CSV", "text/csv", BOM + table.csv),
-        ("JSON", "application/json", table.frame.write_json()),
+        ("JSON", "application/json", json_text(table.frame)),
     ):
         file = f"{name}.{form.lower()}"
         if folder is None:

@@ -303,7 +303,7 @@ def counts_table(view: TaskView) -> Table:
         " The answers in the columns on the right are also counted in the other columns." if flags and view.many else ""
     )
     together = ", all cultures together" if view.many else ""
-    kept = frame.drop("label", *FLAGS) if view.many else frame.drop("label", "too_many")
+    kept = frame.drop("label") if view.many else frame.drop("label", "too_many")
     return Table(
         key=f"{view.slug}-counts",
         caption=f"What became of every answer{together} ({view.titles[view.metric]})",
