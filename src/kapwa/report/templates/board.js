@@ -72,14 +72,14 @@
       });
       if (values.length > 1) tools.append(labelled(name, selects[name]));
     };
-    if (rows.length > 10) tools.append(labelled("Show systems whose name contains", box, "grow"));
     offer("Group", "All", [...new Set(Object.values(groups))].map(name => [name, name]));
-    offer("Task", "All", heads.map((name, k) => [k, name]));
+    offer("Task", "All", tasks.map(({ task }, k) => [k, tasks.filter(other => other.task === task).length > 1 ? heads[k] : task]));
     offer("Culture", "All", labels("Culture").sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
     offer("Language", "All", labels("Language").sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
-    if (!tools.children.length) return;
-    const holder = rows.length > 10 ? tools : make("details", {}, make("summary", { textContent: "Filter" }), tools);
-    board.parentElement.before(holder, make("div", { className: "tools" }, status));
+    const named = [...tools.children].map(label => label.firstChild.textContent.toLowerCase());
+    const search = rows.length > 10 ? [labelled("Show systems whose name contains", box, "grow")] : [];
+    const folded = make("details", {}, make("summary", { textContent: `Filter by ${named.join(", ")}` }), tools);
+    board.parentElement.before(make("div", { className: "tools" }, ...search, status), ...(named.length ? [folded] : []));
 
     function look() {
       const wanted = box.value.trim().toLocaleLowerCase();
