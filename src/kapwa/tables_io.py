@@ -11,13 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kapwa.errors import DataError, nearest
 from kapwa.files import check_ordinary, read_text, sibling_hint
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # A cell longer than this is a file with a missing quote, not an answer.
 MAX_CELL = 1_000_000
@@ -326,16 +323,6 @@ def rearm(cell: str) -> str:
 def printable(text: str) -> str:
     """Return ``text`` as a sheet can hold it: line breaks as LF, characters no file may hold as U+FFFD."""
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def json_text(frame: pl.DataFrame) -> str:
-    """A frame as one JSON object, its columns by name, each a list; what is no number is null."""
-    import polars as pl
-
-    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
-    finite = [pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in floats]
-    columns = frame.with_columns(finite).to_dict(as_series=False)
-    return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -26,6 +26,8 @@ from kapwa.report.comparisons import variant_name
 from kapwa.report.page import build_report
 from kapwa.report.view import arrange
 
+CULTURES = ("Algeria", "Mexico", "Spain", "South_Korea", "UK")
+FIVE: dict[str, Any] = {"cultures": CULTURES, "per_culture": 20}
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 
 
@@ -256,8 +258,8 @@ def made(name: str, folder: Path) -> Page:
     runs = {
         "one": lambda: [make_run(cultures=("Filipino",))],
         "few": lambda: [make_run("a"), make_run("b", skill=0.5, gone={"refused": 2, "unparsed": 3})],
-        "wide": lambda: [wide_run(), wide_run("b/two", skill=0.1), choice_run(), choice_run("b/two")],
-        "many": lambda: [wide_run(f"lab/m{k}", per_culture=12, skill=0.02 * k) for k in range(10)],
+        "wide": lambda: [wide_run(**FIVE), wide_run("b/two", skill=0.1, **FIVE), choice_run(cultures=CULTURES)],
+        "many": lambda: [wide_run(f"lab/m{k}", skill=0.02 * k, **{**FIVE, "per_culture": 12}) for k in range(10)],
     }[name]()
     place = folder / ("board" if name == "many" else "page.html")
     return Page(runs, build_report(runs, place))  # type: ignore[arg-type]

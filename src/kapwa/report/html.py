@@ -12,12 +12,13 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from kapwa.files import slug, write_text
 from kapwa.report import charts
 from kapwa.report.table import Table
 from kapwa.report.worldmap import definitions, map_svg, world
 from kapwa.runs.outputs import BOM
-from kapwa.tables_io import json_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -68,8 +69,10 @@ class Download(NamedTuple):
     href: str
 
 
-def downloads(table: Table, folder: Path | None = None, written: Counter[str] | None = None) -> list[Download]:
-    """A table's CSV and JSON: addresses that hold their texts, or of files in ``folder``, written here.
+def downloads(
+    table: Table, folder: Path | None = None, written: Counter[str] | None = None, under: str = "tables/"
+) -> list[Download]:
+    """A table's CSV and JSON: addresses that hold their texts, or of files ``under`` a ``folder``, written here.
 
     ``written`` counts the files of each name: two names that differ in signs alone have files of their own. A
     byte-order mark makes spreadsheets read CSV as UTF-8.
@@ -80,15 +83,16 @@ def downloads(table: Table, folder: Path | None = None, written: Counter[str] | 
     made = []
     for form, kind, text in (
         ("CSV", "text/csv", BOM + table.csv),
-        ("JSON", "application/json", json_text(table.frame)),
+        # One object, its columns by name, each a list; what is no number is null.
+        ("JSON", "application/json", table.frame.select(pl.all().implode()).write_json()[1:-1]),
     ):
         file = f"{name}.{form.lower()}"
         if folder is None:
             coded = base64.b64encode(text.encode("utf-8", "replace")).decode()
             made.append(Download(form, file, f"data:{kind};charset=utf-8;base64,{coded}"))
         else:
-            write_text(folder / "tables" / file, text)
-            made.append(Download(form, file, f"tables/{file}"))
+            write_text(folder / f"{under}{file}", text)
+            made.append(Download(form, file, f"{under}{file}"))
     return made
 
 
