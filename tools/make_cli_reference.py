@@ -65,7 +65,7 @@ in the command or a file is wrong, and the message says what and where; 3 and 4 
 open question, where its options ask for them; 130 stopped by Ctrl-C.
 
 With `--json` standard output is always one JSON document. An error is an object there, with the same exit code, besides
-the message on standard error; what is not known is null:
+the message on standard error; what is not known is null. A check of data that fails has it beside its findings:
 
 ```json
 {"error": {"what": "is empty.", "where": {"file": "items.csv", "row": 7, "column": "best"}, "remedy": "Write one.",

@@ -21,7 +21,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "par
 import corpus_samples as texts  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
 
-CONCEPTS = 40
+CONCEPTS = 25
 _COMPARING = "comparing texts"
 
 
@@ -33,7 +33,7 @@ def nodes() -> Iterator[Nodes]:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Eight times the five concepts, each some tenths of a second's work."""
+    """Five times the five concepts, each some tenths of a second's work."""
     many = [texts.rows(seed=k, samples=60).with_columns(pl.col("concept") + f" {k}") for k in range(CONCEPTS // 5)]
     return texts.write(tmp_path / "answers.parquet", pl.concat(many))
 

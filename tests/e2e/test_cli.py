@@ -1,6 +1,8 @@
 """The command line as a user meets it: real commands, good and bad input, what is printed and what is left behind."""
 
+import errno
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +14,7 @@ import polars as pl
 import pytest
 
 import kapwa
+from kapwa.cli import main as command_line
 from kapwa.cli import options as cli_options
 from kapwa.cli.main import VERBS, loaded
 from kapwa.files import table_rows
@@ -266,6 +269,50 @@ def test_for_programs_an_error_is_one_json_object(
     assert error["exit_code"] == 2
     for text in (error["what"], error["remedy"]):
         assert " ".join(text.split()) in " ".join(done.stderr.split()), "people read the same"
+
+
+WHERE = ("file", "row", "column")
+
+
+@pytest.mark.parametrize(
+    ("stop", "file", "code"),
+    [
+        (KeyboardInterrupt(), None, 130),
+        (OSError(errno.ENOSPC, "No space left", "/full/report.html"), "/full/report.html", 2),
+        (OSError(errno.EACCES, "Denied", "/tmp/part", None, "/new/name"), "/new/name", 2),
+    ],
+)
+def test_for_programs_a_stop_and_an_error_of_the_system_are_objects_that_name_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stop: BaseException,
+    file: str | None,
+    code: int,
+) -> None:
+    def stopped(_: object) -> None:
+        raise stop
+
+    monkeypatch.setattr("kapwa.api.check_data", stopped)
+    monkeypatch.setattr(sys, "argv", ["kapwa", "data", "check", "folder", "--json"])
+    with pytest.raises(SystemExit) as end:
+        command_line.run()
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (end.value.code, error["exit_code"], error["where"]["file"]) == (code, code, file)
+    assert error["what"]
+    assert error["remedy"]
+
+
+def test_for_programs_the_first_finding_that_stops_a_run_is_the_error(cli: Run, tmp_path: Path) -> None:
+    pack = shutil.copytree(ROOT / "src" / "kapwa" / "suites" / "kalahi" / "packs" / "filipino", tmp_path / "pack")
+    table = pl.read_csv(pack / "situations.csv", infer_schema=False)
+    table.with_columns(best=pl.lit("")).write_csv(pack / "situations.csv")
+    done = cli("data", "check", "pack", "--json")
+    assert done.returncode == 2
+    shown = json.loads(done.stdout)
+    first, *others = [finding for finding in shown["findings"] if finding["severity"] == "error"]
+    assert shown["error"]["what"] == first["message"]
+    assert shown["error"]["where"] == {name: first["path" if name == "file" else name] for name in WHERE}
+    assert (f"{len(others)} more" in shown["error"]["remedy"]) == bool(others)
 
 
 def test_every_row_of_the_table_of_options_is_the_option_of_a_group() -> None:

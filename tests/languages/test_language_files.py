@@ -291,7 +291,10 @@ def test_the_verbs_list_show_and_check(tmp_path: Path) -> None:
     written(tmp_path, SOUND.replace("early = 02:30", "early = 03:30"))
     done = run(app, ["languages", "check", str(sound), "--json"])
     assert done.exit_code == 2
-    assert json.loads(done.stdout)["problems"][0]["column"] == "examples.time"
+    shown = json.loads(done.stdout)
+    problem = shown["problems"][0]
+    assert problem["column"] == "examples.time"
+    assert shown["error"]["where"] == {"file": str(sound), "row": problem["row"], "column": problem["column"]}
     done = run(app, ["languages", "shwo", "ko"])
     assert (done.exit_code, "Did you mean 'show'?" in " ".join(done.output.split())) == (2, True)
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,20 @@ def test_every_number_of_the_board_is_that_of_its_csv() -> None:
                     assert cell.small.endswith(f"rank {'–'.join(ends)}")
 
 
+def test_where_runs_differ_in_a_mark_the_board_says_between_which_values() -> None:
+    runs = [make_run(name, cultures=("Filipino",)) for name in "ab"]
+    small = {row[0].text: row[1].small for row in board_of(runs).rows}  # type: ignore[arg-type]
+    assert small["Guessing"] == ""
+    floors = runs[1].floors
+    runs[1].floors = floors.with_columns(value=pl.when(name="chance").then(0.2).otherwise("value"))
+    table = board_of(runs)  # type: ignore[arg-type]
+    cells = {row[0].text: row[1] for row in table.rows}
+    assert (cells["Guessing"].text, cells["Guessing"].small) == ("25.0%", "of the first run; 20.0–25.0% over all runs")
+    assert "over all runs" not in cells["Best trick"].small
+    (guessing,) = table.frame.filter(system="Guessing").to_dicts()
+    assert (guessing["least"], guessing["most"]) == (0.2, 0.25)
+
+
 def test_the_board_goes_into_a_paper() -> None:
     runs = [make_run("a_b|c", cultures=("Filipino",), skill=0.8), make_run("50% {x}", cultures=("Filipino",))]
     table = board_of(runs)  # type: ignore[arg-type]
@@ -188,6 +203,10 @@ def test_a_report_of_many_is_a_page_with_its_numbers_and_answers_beside_it(crowd
                 estimate = view.estimate(place, subject, view.metric)
                 assert estimate is not None
                 assert row["value"] == pytest.approx(estimate["value"])
+    for name in ("scores", "comparisons"):
+        text, table = (folder / f"{name}.json").read_text("utf-8"), pl.read_csv(folder / f"{name}.csv")
+        assert list(json.loads(text)) == table.columns
+        assert json.loads(text)[table.columns[-1]] == table[table.columns[-1]].to_list()
     compared = pl.read_csv(folder / "comparisons.csv")
     assert compared.group_by("task").len().sort("task")["len"].to_list() == [1, 45]
     page = Page((folder / "index.html").read_text("utf-8"))
@@ -315,7 +334,7 @@ def test_many_systems_are_sorted_chosen_and_compared_in_a_browser(crowd: list[Ma
     assert first == rising[::-1]
     assert told["sorted"] == "ascending"
     assert [name for name in told["filtered"] if name.startswith("m")] == ["m7"]
-    assert told["said"] == "1 system; ranks are those among all."
+    assert told["said"] == "1 of 10 systems; ranks and bold scores stay those among all systems."
     sign = 1 if pair["a"] == "m3" else -1
     assert f"first minus second {sign * 100 * pair['difference']:+.1f}".replace("-", "\u2212") in told["compared"][0]
     scores = {cells[0]: cells[1:] for cells in told["scores"]}

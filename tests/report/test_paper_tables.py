@@ -301,6 +301,10 @@ def test_the_command_prints_the_table_and_refuses_before_it_writes(
     bad = cli("report", run, "-o", "bad.html", "--groups", "groups.csv")
     assert bad.returncode == 2
     assert not (tmp_path / "bad.html").exists()
+    (tmp_path / "groups.csv").write_text("system,group\nnobody,First\n", encoding="utf-8")
+    bad = cli("report", run, "-o", "bad.html", "--groups", "groups.csv")
+    assert "groups.csv, row 2, column 'system': 'nobody' is none of the systems of these runs." in bad.stderr
+    assert not (tmp_path / "bad.html").exists()
     done = cli("report", run, "-o", "page.html", "--paper", "blend-11", "--table", "markdown")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("**BLEnD table 11")

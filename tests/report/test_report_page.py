@@ -110,8 +110,8 @@ def test_tables_can_be_read_aloud_and_downloaded_under_names_of_their_own(three:
     assert page.all("html")[0] == {"lang": "en", "dir": "ltr"}
     names = [attrs["download"] or "" for attrs in page.all("a") if "download" in attrs]
     squares = [attrs for attrs in page.all("table") if "squares" in (attrs.get("class") or "")]
-    assert len(names) == len(page.all("table")) - len(squares) > 8
-    assert all(re.fullmatch(r"[\w\-]+\.csv", name) for name in names)
+    assert len(names) >= len(page.all("table")) - len(squares) > 8
+    assert all(re.fullmatch(r"[\w\-]+\.(csv|json)", name) for name in names)
 
 
 def test_names_have_their_own_direction_and_lost_answers_are_counted(world: str) -> None:
@@ -295,7 +295,7 @@ def test_many_cultures_have_their_sections(one: str) -> None:
     )
     text = Page(one).text
     assert [heading for heading in headings.split("/") if heading not in text] == []
-    assert "Northern_Nigeria" not in re.sub(r"<code>.*?</code>|data:text/csv[^\"]*", "", one)
+    assert "Northern_Nigeria" not in re.sub(r"<code>.*?</code>|data:[^\"]*", "", one)
 
 
 @pytest.mark.parametrize("cultures", [("مصر", "대한민국"), ("مصر", "대한민국", "ኢትዮጵያ", "অসম")])

@@ -22,7 +22,7 @@ from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.board import board_of
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.differences import with_flips
-from kapwa.report.html import csv_href
+from kapwa.report.html import downloads
 from kapwa.report.relations import Measured, correlations, metric_correlations
 from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.table import Table
@@ -36,7 +36,7 @@ def view_of(*runs: object) -> TaskView:
 
 
 def read(table: Table) -> list[dict[str, str]]:
-    head, _, body = csv_href(table).partition("base64,")
+    head, _, body = downloads(table)[0].href.partition("base64,")
     assert head == "data:text/csv;charset=utf-8;"
     raw = base64.b64decode(body)
     assert raw.startswith(b"\xef\xbb\xbf")

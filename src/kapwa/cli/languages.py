@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from kapwa.cli.options import Json
-from kapwa.cli.output import show, show_json, show_table, tell
+from kapwa.cli.output import error_object, show, show_json, show_table, tell
 from kapwa.errors import nearest
 from kapwa.languages.codes import code_named, is_language_tag
 
@@ -94,7 +94,11 @@ def check_language(
     if json:
         fields = ("row", "column", "message", "hint")
         rows = [{field: getattr(problem, field) for field in fields} for problem in problems]
-        show_json({"file": str(file), "problems": rows})
+        shown: dict[str, Any] = {"file": str(file), "problems": rows}
+        for first in problems[:1]:
+            remedy = first.hint or "Correct that."
+            shown["error"] = error_object(first.message, file, first.row, first.column, remedy=remedy)
+        show_json(shown)
     else:
         for problem in problems:
             tell(str(problem))

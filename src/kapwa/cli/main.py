@@ -24,7 +24,7 @@ from typer.main import get_command
 
 import kapwa
 from kapwa.cli.options import option
-from kapwa.cli.output import Harmless, note, show_json
+from kapwa.cli.output import Harmless, error_object, note, show_json
 from kapwa.errors import KapwaError, nearest
 from kapwa.files import table_rows
 
@@ -130,6 +130,7 @@ def main(
 # What Typer raises for a command that it refuses, such as one with an unknown option; it has no public name.
 _REFUSED: Any = typer.BadParameter.__bases__
 _ELSEWHERE = "Name another place."
+_STOPPED = 130  # the exit code after Ctrl-C
 _DISK = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "your share of the disk is full",
@@ -169,7 +170,10 @@ def run() -> None:
         )
     try:
         # What is wrong with the command itself Typer writes for people; for programs it is raised.
-        sys.exit(app(standalone_mode=not for_programs))
+        code = app(standalone_mode=not for_programs)
+        if code == _STOPPED:
+            _show_error(error_object("Stopped by Ctrl-C.", remedy="Run the same command again.", exit_code=code))
+        sys.exit(code)
     except KapwaError as error:
         _fail(error, for_programs)
     except _REFUSED as error:
@@ -185,7 +189,12 @@ def run() -> None:
             raise
         # What we did wrong ourselves looks the same; whoever asks for it is shown where.
         logging.getLogger(__name__).info("Stopped by an error of the system.", exc_info=True)
-        _fail(problem, for_programs)
+        _fail(problem, for_programs, _file_named(error))
+
+
+def _file_named(error: BaseException) -> str | None:
+    """The file that the system named; where one is to be renamed, it is the new name that was asked for."""
+    return getattr(error, "filename2", None) or getattr(error, "filename", None)
 
 
 def _system_problem(error: BaseException) -> KapwaError | None:
@@ -193,8 +202,7 @@ def _system_problem(error: BaseException) -> KapwaError | None:
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         hint = "The answers so far are kept. Use fewer items (--limit) or more memory."
         return KapwaError("the memory is full.", hint=hint)
-    # Where a file is to be renamed, it is the new name that was asked for.
-    name = getattr(error, "filename2", None) or getattr(error, "filename", None)
+    name = _file_named(error)
     in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
     number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
     if number in _DISK:
@@ -205,19 +213,25 @@ def _system_problem(error: BaseException) -> KapwaError | None:
     return None
 
 
-def _fail(error: KapwaError, for_programs: bool) -> None:
-    """Say on stderr what is wrong, where, and what to do, for programs on stdout too; end with exit code 2."""
+def _fail(error: KapwaError, for_programs: bool, file: str | None = None) -> None:
+    """Say on stderr what is wrong, where, and what to do, for programs on stdout too; end with exit code 2.
+
+    ``file``: the one at fault, where the error itself does not name it.
+    """
     remedy = error.hint or "Correct that, and run the command again."
     note(f"error: {error.summary}\n  {remedy}")
     if for_programs:
         path, row, column = (getattr(error, name, None) for name in ("path", "row", "column"))
-        where = {"file": None if path is None else str(path), "row": row, "column": column}
-        try:
-            show_json({"error": {"what": error.message, "where": where, "remedy": remedy, "exit_code": 2}})
-            sys.stdout.flush()
-        except OSError:  # a full disk, or a reader who has left: what is wrong stands on stderr
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _show_error(error_object(error.message, path or file, row, column, remedy=remedy))
     sys.exit(2)
+
+
+def _show_error(error: dict[str, Any]) -> None:
+    try:
+        show_json({"error": error})
+        sys.stdout.flush()
+    except OSError:  # a full disk, or a reader who has left: what is wrong stands on stderr
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -52,17 +52,39 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
 
 
 def show_check(checked: Any, report: Any, *, json: bool, every: bool = True) -> None:
-    """Print what a check of data found, each finding in a line or (not ``every``) each kind; exit code 2 for errors."""
+    """Print what a check of data found, each finding in a line or (not ``every``) each kind; exit code 2 for errors.
+
+    For programs the first of these is the error, beside all findings.
+    """
     import typer
 
+    errors = [finding for finding in report.findings if finding.severity == "error"]
     if json:
-        show_json(checked.as_dict())
+        remedy = f"Correct that; {len(errors) - 1} more of the findings stop a run." if errors[1:] else "Correct that."
+        shown = checked.as_dict()
+        for first in errors[:1]:
+            shown["error"] = error_object(first.message, first.path, first.row, first.column, remedy=remedy)
+        show_json(shown)
     else:
         from kapwa.report.terminal import render_check
 
         show(render_check(report, every=every))
-    if any(finding.severity == "error" for finding in report.findings):
+    if errors:
         raise typer.Exit(2)
+
+
+def error_object(
+    what: str,
+    file: str | Path | None = None,
+    row: int | None = None,
+    column: str | None = None,
+    *,
+    remedy: str,
+    exit_code: int = 2,
+) -> dict[str, Any]:
+    """What programs are told of an error, under the key "error"."""
+    where = {"file": None if file is None else str(file), "row": row, "column": column}
+    return {"what": what, "where": where, "remedy": remedy, "exit_code": exit_code}
 
 
 def show_json(value: Any) -> None:

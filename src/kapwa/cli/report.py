@@ -36,16 +36,17 @@ class PrintedTable:
         ),
     ] = None
     groups: Annotated[
-        Path | None, option("FILE", "Groups of systems in that table: a table with the columns system, group.")
+        Path | None,
+        option("FILE", "Groups of systems, to filter the page by and in that table: the columns system and group."),
     ] = None
 
     def make(self, sources: Any, same: Any) -> Any:
         """Return the table, or None where none was asked for; raise UsageError where it cannot be made."""
         from kapwa.report.paper_tables import paper_table
 
-        if self.table is None and self.paper is None and self.groups is None:
+        if self.table is None and self.paper is None:
             return None
-        return paper_table(sources, self.paper, same, self.groups)
+        return paper_table(sources, self.paper, same, self.groups if self.paper else None)
 
     def write(self, made: Any) -> None:
         """Print the table (None: none was asked for); its note stands within in Markdown and in LaTeX."""
@@ -110,7 +111,7 @@ def report(
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
-    margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
+    margins: dict[str, Any] = {"same": named, "equal_within": equal_within, "groups": printed.groups}
     note(f"Report: {write_report(sources, output, people=people or (), answers=most, **margins)}")
     if figures is not None:
         _write_figures(sources, figures, named)

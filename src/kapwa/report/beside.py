@@ -10,11 +10,10 @@ import polars as pl
 
 from kapwa.files import slug, write_text
 from kapwa.report.answers import browser
-from kapwa.report.html import render
+from kapwa.report.html import Download, downloads, render
+from kapwa.report.table import Table
 from kapwa.report.view import Subject, TaskView
-from kapwa.runs.outputs import BOM
 from kapwa.stats.tables import POOLED_SCHEMA
-from kapwa.tables_io import csv_text
 
 ESTIMATE_COLUMNS = ("culture", "language", "variant", "metric", "value", "low", "high", "n", "clusters")
 Link = tuple[str, str]  # words, and the name of a file beside the page
@@ -54,17 +53,19 @@ def _of_subject(view: TaskView, asked: pl.DataFrame, subject: Subject) -> pl.Dat
     return table if alone else table.filter(language=subject.language)
 
 
-def write_tables(views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, Any]]], folder: Path) -> list[Link]:
-    """Write all estimates over all items, and all comparisons that rank systems, as CSV; return their links."""
-    estimates = every_estimate(views)
+def write_tables(
+    views: Sequence[TaskView], ranked: Sequence[Sequence[Mapping[str, Any]]], folder: Path
+) -> list[tuple[str, list[Download]]]:
+    """Write all estimates over all items, and all comparisons that rank systems; return words and files of each."""
     compared = [
         pl.DataFrame(pairs, schema=POOLED_SCHEMA).with_columns(task=pl.lit(view.task))
         for view, pairs in zip(views, ranked, strict=True)
     ]
-    tables = {"scores.csv": estimates, "comparisons.csv": pl.concat(compared)}
-    for name, table in tables.items():
-        write_text(folder / name, BOM + csv_text(table.columns, table.iter_rows()))
-    return [("Every score", "scores.csv"), ("Every two systems compared", "comparisons.csv")]
+    tables = [
+        Table("scores", "Every score", every_estimate(views), []),
+        Table("comparisons", "Every two systems compared", pl.concat(compared), []),
+    ]
+    return [(table.caption, downloads(table, folder, under="")) for table in tables]
 
 
 def every_estimate(views: Sequence[TaskView]) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from kapwa.report.marks import GUESSING, Mark
 from kapwa.report.overview import direction, model_rows, place_of
 from kapwa.report.table import Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.report.wording import isolate
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
@@ -25,8 +25,9 @@ from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
+_SAME = 1e-9  # marks of two runs that are no further apart are the same
 # Rows below those of systems, and which of the marks beside a score each shows.
-_MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
+MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
 _SHARES = ("relative", "relative_low", "relative_high")
 _OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
 _FRAME: dict[str, Any] = {
@@ -35,6 +36,7 @@ _FRAME: dict[str, Any] = {
     **dict.fromkeys(("n", "cultures", "rank_low", "rank_high"), pl.Int64),
     **dict.fromkeys(_OF_CEILING, pl.Float64),
     **dict.fromkeys(("of_ceiling_metric", "words"), pl.String),
+    **dict.fromkeys(("least", "most"), pl.Float64),
 }
 
 
@@ -145,23 +147,26 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     ]
     rows: list[dict[str, Any]] = []
     estimates = model_rows(columns)
+    marks = [[marks_of(view, run) for run in range(len(view.runs))] for view in views]
     for system in sorted(estimates, key=lambda name: list(map(place_of, estimates[name], signs))):
         for place, row in enumerate(estimates[system]):
             view = views[place]
             facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
             if row is not None:
                 facts |= {name: row[name] for name in ("value", "low", "high", "n")}
-                facts |= _share_of_people(_marks(view, row["run"]).top, view.metric)
+                facts |= _share_of_people(marks[place][row["run"]].get("top"), view.metric)
                 if len(view.runs) > 1:
                     facts |= zip(("rank_low", "rank_high"), by_place[place][system], strict=True)
             rows.append(facts)
-    for name, title in _MARKS.items():
-        for place, view in enumerate(views):
-            mark = getattr(_marks(view, 0), name)
-            # A task without guessing has its highest trick at the base: marks of other names there are tricks.
-            if mark is not None and (name == "top" or (mark.name in GUESSING) == (name == "base")):
-                facts = {"system": title, "kind": name, "place": place, "words": mark.words, "value": mark.value}
-                rows.append(facts | {"low": mark.low, "high": mark.high})
+    for name, title in MARKS.items():
+        for place, by_run in enumerate(marks):
+            if name in by_run[0]:
+                facts = {"system": title, "kind": name, "place": place}
+                facts |= {fact: getattr(by_run[0][name], fact) for fact in ("words", "value", "low", "high")}
+                values = sorted(every[name].value for every in by_run if name in every)
+                if values[-1] - values[0] > _SAME:
+                    facts |= {"least": values[0], "most": values[-1]}
+                rows.append(facts)
     for row in rows:
         place = row["place"]
         row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
@@ -176,7 +181,7 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
         frame=frame.drop("place"),
         columns=[
             Column("System", lambda row: Cell(row["system"], muted=row["kind"] != "system")),
-            Column("", lambda row: _board_cell(row, views[row["place"]]), spread=True),
+            Column("", lambda row: board_cell(row, views[row["place"]]), spread=True),
         ],
         shown=frame,
         by=["kind", "system"],
@@ -185,9 +190,17 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     )
 
 
-def _marks(view: TaskView, run: int) -> Any:
-    """Floors and ceilings of a task's one culture, or of the mean over its cultures."""
-    return view.marks(view.subjects[0] if len(view.subjects) == 1 else None, view.metric, run=run)
+def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, Mark]:
+    """What the rows below the systems (:data:`MARKS`) show of a culture; None: the only one, or the mean over all."""
+    whole = view.subjects[0] if len(view.subjects) == 1 else None
+    every = view.marks(subject or whole, view.metric, run=run)
+    marks = {name: getattr(every, name) for name in MARKS}
+    # A task without guessing has its highest trick at the base: marks of other names there are tricks.
+    return {
+        name: mark
+        for name, mark in marks.items()
+        if mark is not None and (name == "top" or (mark.name in GUESSING) == (name == "base"))
+    }
 
 
 def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
@@ -197,7 +210,8 @@ def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
     return {**dict(shares), "of_ceiling_metric": top.paired_with or metric}
 
 
-def _board_cell(row: Row, view: TaskView) -> Cell:
+def board_cell(row: Row, view: TaskView) -> Cell:
+    """A system's score, or a mark with what it is; where runs differ in a mark, it is the first run's and says so."""
     info = view.metrics[view.metric]
     bar = None
     if wording.is_share(info) and wording.known(row["value"]):
@@ -207,6 +221,8 @@ def _board_cell(row: Row, view: TaskView) -> Cell:
         return score_cell(row, info, strong=row["rank_low"] in (1, None))._replace(bar=bar)
     small = [row["words"]] if row["words"] != row["system"].lower() else []
     small += [wording.interval(row["low"], row["high"], info)] if wording.known(row["low"]) else []
+    if wording.known(row["least"]):
+        small.append(f"of the first run; {wording.interval(row['least'], row['most'], info)} over all runs")
     return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True, bar=bar)
 
 

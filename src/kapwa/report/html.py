@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
 
 from kapwa.files import slug, write_text
 from kapwa.report import charts
@@ -50,7 +52,7 @@ def render(
     )
     environment.filters |= {
         "unbroken": unbroken,
-        "csv_href": partial(csv_href, folder=beside, written=Counter()),
+        "downloads": partial(downloads, folder=beside, written=Counter()),
         "slug": slug,
     }
     environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
@@ -59,20 +61,39 @@ def render(
     return environment.get_template(template).render(facts, css=css, script=code, policy=policy)
 
 
-def csv_href(table: Table, folder: Path | None = None, written: Counter[str] | None = None) -> str:
-    """The address of a table's CSV: its text, or its file in ``folder``, written here.
+class Download(NamedTuple):
+    """One form of a table: what it is called, the name it is saved by, and its address."""
 
-    ``written`` counts the files of each name: two names that differ in signs alone have a file each. A byte-order mark
-    makes spreadsheets read it as UTF-8.
+    form: str
+    name: str
+    href: str
+
+
+def downloads(
+    table: Table, folder: Path | None = None, written: Counter[str] | None = None, under: str = "tables/"
+) -> list[Download]:
+    """A table's CSV and JSON: addresses that hold their texts, or of files ``under`` a ``folder``, written here.
+
+    ``written`` counts the files of each name: two names that differ in signs alone have files of their own. A
+    byte-order mark makes spreadsheets read CSV as UTF-8.
     """
-    if folder is not None:
-        stem, written = slug(table.key), Counter() if written is None else written
-        written[stem] += 1
-        name = f"tables/{stem}{f'-{written[stem]}' if written[stem] > 1 else ''}.csv"
-        write_text(folder / name, BOM + table.csv)
-        return name
-    raw = (BOM + table.csv).encode("utf-8", "replace")
-    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(raw).decode()
+    stem, written = slug(table.key), Counter() if written is None else written
+    written[stem] += 1
+    name = f"{stem}-{written[stem]}" if folder is not None and written[stem] > 1 else stem
+    made = []
+    for form, kind, text in (
+        ("CSV", "text/csv", BOM + table.csv),
+        # One object, its columns by name, each a list; what is no number is null.
+        ("JSON", "application/json", table.frame.select(pl.all().implode()).write_json()[1:-1]),
+    ):
+        file = f"{name}.{form.lower()}"
+        if folder is None:
+            coded = base64.b64encode(text.encode("utf-8", "replace")).decode()
+            made.append(Download(form, file, f"data:{kind};charset=utf-8;base64,{coded}"))
+        else:
+            write_text(folder / f"{under}{file}", text)
+            made.append(Download(form, file, f"{under}{file}"))
+    return made
 
 
 def unbroken(text: str) -> Markup:

@@ -10,15 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import polars as pl
+
 from kapwa.files import slug
 from kapwa.report import wording
+from kapwa.report.board import MARKS, board_cell, marks_of
 from kapwa.report.charts import HeatChart
+from kapwa.report.comparisons import language_facts
 from kapwa.report.heat import heat_chart, square_of
 from kapwa.report.marks import Estimate
 from kapwa.report.overview import direction, model_rows, place_of, topic_means
-from kapwa.report.view import TaskView
+from kapwa.report.table import NONE
+from kapwa.report.tables import score_cell
+from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import label_text, pack
 from kapwa.stats.families import is_clear
+from kapwa.stats.pooled import pooled_mean
+from kapwa.suites.base import holds_shares
 
 _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
@@ -83,41 +91,83 @@ def _heat(
     )
 
 
-def comparison_data(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
-    """What the page's script needs to set any two systems side by side, packed: scores by culture, tested differences.
+def comparison_data(
+    views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]], groups: Mapping[str, str]
+) -> str:
+    """What the page's script needs to filter the board and to set any two systems side by side, packed.
 
-    ``pairs``: :func:`kapwa.report.board.ranking_pairs` of each view. Scores are words as the page writes them;
-    differences are rounded numbers, since the script turns them around.
+    ``pairs``: :func:`kapwa.report.board.ranking_pairs` of each view. ``groups``: of each system, where they are known.
+    Scores are words as the page writes them; differences are rounded numbers, since the script turns them around.
     """
     tasks = []
     for view, compared in zip(views, pairs, strict=True):
         info = view.metrics[view.metric]
-        scores = [
-            [_amount(view.estimate(i, subject, view.metric), info) for subject in view.subjects]
-            for i in range(len(view.runs))
-        ]
         places = {label: place for place, label in enumerate(view.labels)}
-        tests = [
-            [places[row["a"]], places[row["b"]], *_tested(row, info)]
-            for row in compared
-            if wording.known(row["difference"])
-        ]
+        choices = filter_choices(view)
         tasks.append(
             {
                 "task": view.task,
                 "metric": view.titles[view.metric],
                 "digits": _DIGITS[wording.is_share(info)],
                 "systems": list(view.labels),
+                "marks": list(MARKS.values()),
                 "cultures": [subject.label for subject in view.subjects],
-                "scores": scores,
-                "pairs": tests,
+                "choices": [(kind, name, members) for kind, name, members in choices],
+                "cells": chosen_cells(view, [members for _, _, members in choices]),
+                "pairs": [
+                    [places[row["a"]], places[row["b"]], *_tested(row, info)]
+                    for row in compared
+                    if wording.known(row["difference"])
+                ],
             }
         )
-    return pack(tasks)
+    return pack({"tasks": tasks, "groups": dict(groups)})
 
 
-def _amount(row: Estimate | None, info: Mapping[str, Any]) -> str:
-    return wording.NOTHING if row is None else wording.amount(row["value"], info)
+def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
+    """What the board can be filtered by: every culture, then the languages they were asked in, where these are several.
+
+    Each with its kind, its name and the places of its cultures among ``view.subjects``.
+    """
+    languages: dict[str, list[int]] = {}
+    for place, subject in enumerate(view.subjects):
+        name = language_facts(view.language_of(subject, view.variant))[0]
+        languages.setdefault(name, []).append(place)
+    cultures = [("Culture", subject.label, [place]) for place, subject in enumerate(view.subjects)]
+    spoken = languages.items() if len(languages) > 1 else ()
+    return cultures + [("Language", name, members) for name, members in spoken]
+
+
+def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[tuple[str, str]]]:
+    """By choice, what the board shows of each system and then of each mark: its value, and what stands small under it.
+
+    A choice of one culture has its estimate and marks; one of several has their mean, each counting alike, and no mark.
+    """
+    info = view.metrics[view.metric]
+    items = [view.item_values(run, view.metric) for run in range(len(view.runs))]
+    columns = []
+    for places in choices:
+        members = [view.subjects[place] for place in places]
+        cells = [score_cell(_estimate_over(view, run, items[run], members), info) for run in range(len(view.runs))]
+        marks = marks_of(view, 0, members[0]) if len(members) == 1 else {}
+        for name, title in MARKS.items():
+            mark = marks.get(name)
+            facts = None if mark is None else {**mark._asdict(), "system": title, "kind": name, "least": None}
+            cells.append(NONE if facts is None else board_cell(facts, view))
+        columns.append([(cell.text, cell.small) for cell in cells])
+    return columns
+
+
+def _estimate_over(view: TaskView, run: int, items: pl.DataFrame, subjects: Sequence[Subject]) -> Estimate | None:
+    if len(subjects) == 1:
+        return view.estimate(run, subjects[0], view.metric)
+    rows = [(subject.culture, view.language_of(subject, view.variant)) for subject in subjects]
+    places = pl.DataFrame(rows, schema=["culture", "language"], orient="row")
+    kept = items.join(places, on=["culture", "language"], how="semi", maintain_order="left")
+    if not kept.height:
+        return None
+    share = holds_shares(view.metrics[view.metric], kept["value"])
+    return pooled_mean(kept["value"].to_numpy(), kept["culture"], kept["cluster"], binary=share)._asdict()
 
 
 def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[float | bool | None]:

@@ -53,34 +53,51 @@ def build_report(
     answers: int | None = browsed.MOST,
     same: Named | None = None,
     equal_within: float | None = None,
+    groups: Path | None = None,
 ) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return its page.
 
     An ``out`` without an ending is a folder: ``index.html`` in it, and beside it every answer in pages of their own,
-    every estimate (``scores.csv``) and every two systems compared (``comparisons.csv``); other files in it stay.
+    every estimate (``scores``) and every two systems compared (``comparisons``), as CSV and JSON; other files in it
+    stay.
 
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
     how many questions of each task readers can search with every answer; None for all, else what fits in a page that
     can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`).
-    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. The page is a function of these alone: the same give
-    the same bytes. Raises UsageError when there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
+    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``: the file of
+    :func:`kapwa.report.paper_tables.paper_table`; readers filter the board by them. The page is a function of these
+    alone: the same give the same bytes. Raises UsageError when there are no runs, what
+    :func:`kapwa.report.people.people_blocks` raises, and DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
+    labels = [label for view in views for label in view.labels]
+    grouped: Mapping[str, str] = {}
+    if groups is not None:
+        from kapwa.report.paper_tables import read_groups
+
+        grouped = read_groups(groups, labels)
     for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
         if view.crowded:
             message = f"{len(view.runs)} systems are too many to show which are equal within a margin."
             raise UsageError(message, hint=f"Report up to {len(SERIES)} at once, or compare two: kapwa compare A B.")
     if out.suffix:
-        write_text(out, _page(views, said, _Answers(None, answers, browsed.ROOM // len(views)), equal_within))
+        place = _Answers(None, answers, browsed.ROOM // len(views))
+        write_text(out, _page(views, said, place, equal_within, grouped))
         return out
     with filling(out) as folder:
-        write_text(folder / "index.html", _page(views, said, _Answers(folder, None, 0), equal_within))
+        write_text(folder / "index.html", _page(views, said, _Answers(folder, None, 0), equal_within, grouped))
     return out / "index.html"
 
 
-def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equal_within: float | None) -> str:
+def _page(
+    views: Sequence[TaskView],
+    said: Sequence[Part],
+    place: _Answers,
+    equal_within: float | None,
+    groups: Mapping[str, str],
+) -> str:
     """The page's text; ``said``: what people say of the answers. What lies beside it is written."""
     folder = place.folder
     ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
@@ -93,7 +110,7 @@ def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equa
         ["report.css"],
         beside=folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(part["browser"] for part in parts) else ())],
-        board=_board(views, ranked, parts) if len(parts) > 1 or parts[0]["several"] else None,
+        board=_board(views, ranked, parts, groups) if len(parts) > 1 or parts[0]["several"] else None,
         files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
@@ -115,7 +132,9 @@ class _Answers(NamedTuple):
     room: int
 
 
-def _board(views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[Part]) -> Part:
+def _board(
+    views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[Part], groups: Mapping[str, str]
+) -> Part:
     """Every system on every task, and a verdict a task."""
     verdicts = [
         verdict_sentence(view, pairs, part["compared"]) for view, pairs, part in zip(views, ranked, parts, strict=True)
@@ -124,7 +143,7 @@ def _board(views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[P
     return {
         "table": board_table(views, ranked),
         "sentences": list(filter(None, verdicts)),
-        "chosen": comparison_data(views, ranked) if several > 2 else None,
+        "chosen": comparison_data(views, ranked, groups) if several > 2 else None,
     }
 
 

@@ -90,7 +90,7 @@ def _of_scores(columns: Sequence[Asked], layout: Sequence[Mapping[str, str]], gr
     """The table of a layout: systems by metric, or cultures and topics by system."""
     by_culture = layout[0]["task"] == "blend/saq"
     labels = list(dict.fromkeys(label for column in columns for label in column.view.labels))
-    by_system = _read_groups(groups, labels)
+    by_system = read_groups(groups, labels)
     rows = pl.DataFrame([*(_of_cultures if by_culture else _of_systems)(columns, by_system)], schema=_SCHEMA)
     heads = dict(rows.filter(pl.col("place").is_not_null()).sort("place").select("place", "column").iter_rows())
     note = f"Under each value is its 95% interval. Prompts: {', '.join(dict.fromkeys(one.variant for one in columns))}."
@@ -145,7 +145,7 @@ def _command(line: Mapping[str, str]) -> str:
     return f"kapwa run {line['task']} --model MODEL {line['options']}".rstrip()
 
 
-def _read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
+def read_groups(path: Path | None, labels: Sequence[str]) -> Groups:
     """Read the group of each system; those that the file leaves out come last."""
     groups = {}
     for number, cells in [] if path is None else read_table(path, required=("system", "group")):

@@ -25,16 +25,18 @@ def write_report(
     answers: int | None = 1000,
     same: Named | None = None,
     equal_within: float | None = None,
+    groups: str | Path | None = None,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
     ``out`` without an ending is a folder, for runs: ``index.html`` in it, and beside it every answer, every score
-    (``scores.csv``), every comparison of two systems (``comparisons.csv``) and every table as CSV.
+    (``scores``), every comparison of two systems (``comparisons``) and every table as CSV and JSON.
     ``runs``: runs, an analysis, or their folders; unfinished runs are left out, with a warning. ``people``: forms that
     people filled in about the answers of runs. ``answers``: how many questions of each task the page holds with every
     answer, to be searched; None for all. ``same``: names of systems and the runs (or their folders) that are of each,
     where these were made without a common label; they share a row. ``equal_within``: a margin within which two runs
-    count as equal where two one-sided tests show it; see :func:`kapwa.compare`.
+    count as equal where two one-sided tests show it; see :func:`kapwa.compare`. ``groups``: a table file with the
+    columns ``system`` and ``group``, by which readers can filter the board.
     Raises UsageError where there is nothing to tell, ``out`` cannot be written, or two runs are of one system and task;
     RunError for a folder that is neither.
     """
@@ -51,6 +53,8 @@ def write_report(
             raise UsageError("An analysis has no runs to call the same.", hint="Leave --same out.")
         if equal_within is not None:
             raise UsageError("A margin of equality is about runs; this is an analysis.", hint="Leave it out.")
+        if groups is not None:
+            raise UsageError("Groups are of systems; this is an analysis.", hint="Leave the groups out.")
         if people:
             raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
         from kapwa.report.analysis.page import build_analysis_report
@@ -59,6 +63,7 @@ def write_report(
     from kapwa.report.page import build_report
 
     more: dict[str, Any] = {"answers": answers, "same": same, "equal_within": equal_within}
+    more["groups"] = None if groups is None else Path(groups)
     return build_report(found, page, people=[Path(one) for one in people], **more)
 
 

@@ -34,37 +34,98 @@
     });
   }
 
-  /* Rows of systems, in every table that has them. */
+  /* Filters: which systems, tasks and cultures stand in the board, the squares and the two side by side. */
   const board = document.querySelector("table.board");
-  const systems = [...document.querySelectorAll("table.board, .systems table")].flatMap(table => [...table.tBodies[0].rows]);
-  if (board && board.tBodies[0].rows.length > 10) {
-    const box = make("input", { type: "search", autocomplete: "off", spellcheck: false });
-    const status = make("p", { className: "found" });
-    status.setAttribute("role", "status");
-    const kinds = new Set(["Guessing", "Best trick", "Ceiling"]);
-    box.addEventListener("input", () => {
-      const wanted = box.value.trim().toLocaleLowerCase();
-      let shown = 0;
-      for (const row of systems) {
-        const name = words(row.cells[0]);
-        row.hidden = !kinds.has(name) && !name.toLocaleLowerCase().includes(wanted);
-        shown += !row.hidden && row.closest("table") === board && !kinds.has(name);
-      }
-      status.textContent = wanted ? `${shown} ${shown === 1 ? "system" : "systems"}; ranks are those among all.` : "";
-    });
-    board.parentElement.before(make("div", { className: "tools" }, labelled("Show systems whose name contains", box, "grow"), status));
-  }
-
   const chosen = document.querySelector(".chosen");
+  const isMark = row => row.cells[0].classList.contains("faint");
   if (chosen) {
-    unpack(chosen.nextElementSibling.textContent).then(tasks => beside(chosen, tasks)).catch(() => {
+    unpack(chosen.nextElementSibling.textContent).then(({ tasks, groups }) => {
+      const showPair = beside(chosen, tasks);
+      filtered(tasks, groups, showPair);
+    }).catch(() => {
       chosen.textContent = "This browser cannot unpack the scores; a newer one can.";
     });
+  }
+
+  function filtered(tasks, groups, showPair) {
+    const rows = [...board.tBodies[0].rows];
+    const squares = [...document.querySelectorAll(".systems table")];
+    const parts = [...document.querySelectorAll("section.part")];
+    const whole = new Map(rows.flatMap(row => [...row.cells]).map(cell => [cell, [...cell.childNodes]]));
+    const systems = rows.filter(row => !isMark(row)).map(row => words(row.cells[0]));
+    const heads = [...board.tHead.rows[0].cells].slice(1).map(words);
+    const labels = kind => [...new Set(tasks.flatMap(task => task.choices.filter(choice => choice[0] === kind).map(choice => choice[1])))];
+    const tools = make("div", { className: "tools filters" });
+    const status = make("p", { className: "found" });
+    status.setAttribute("role", "status");
+    const box = make("input", { type: "search", autocomplete: "off", spellcheck: false });
+    box.addEventListener("input", look);
+    const selects = {};
+    const offer = (name, all, values) => {
+      selects[name] = make("select");
+      fill(selects[name], [["", all], ...values], "");
+      selects[name].addEventListener("change", () => {
+        /* A culture or a language, not both. */
+        const other = { Culture: "Language", Language: "Culture" }[name];
+        if (other && selects[name].value) selects[other].value = "";
+        look();
+      });
+      if (values.length > 1) tools.append(labelled(name, selects[name]));
+    };
+    offer("Group", "All", [...new Set(Object.values(groups))].map(name => [name, name]));
+    offer("Task", "All", tasks.map(({ task }, k) => [k, tasks.filter(other => other.task === task).length > 1 ? heads[k] : task]));
+    offer("Culture", "All", labels("Culture").sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
+    offer("Language", "All", labels("Language").sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
+    const named = [...tools.children].map(label => label.firstChild.textContent.toLowerCase());
+    const search = rows.length > 10 ? [labelled("Show systems whose name contains", box, "grow")] : [];
+    const folded = make("details", {}, make("summary", { textContent: `Filter by ${named.join(", ")}` }), tools);
+    board.parentElement.before(make("div", { className: "tools" }, ...search, status), ...(named.length ? [folded] : []));
+
+    function look() {
+      const wanted = box.value.trim().toLocaleLowerCase();
+      const [group, task, culture, language] = ["Group", "Task", "Culture", "Language"].map(name => selects[name].value);
+      const kept = tasks.map((_, k) => task === "" || k === Number(task));
+      const choice = culture || language ? [culture ? "Culture" : "Language", culture || language] : null;
+      const places = tasks.map(({ choices }) => (choice ? choices.findIndex(one => one[0] === choice[0] && one[1] === choice[1]) : null));
+      const fits = name => name.toLocaleLowerCase().includes(wanted) && (!group || groups[name] === group)
+        && (task === "" || tasks[task].systems.includes(name));
+      for (const row of [...rows, ...squares.flatMap(table => [...table.tBodies[0].rows])]) {
+        row.hidden = !isMark(row) && !fits(words(row.cells[0]));
+      }
+      for (const row of [board.tHead.rows[0], ...rows]) kept.forEach((shown, k) => { row.cells[k + 1].hidden = !shown; });
+      for (const row of rows) tasks.forEach((one, k) => show(row, row.cells[k + 1], one, places[k]));
+      parts.forEach((part, k) => { part.hidden = !kept[k]; });
+      for (const table of squares) narrow(table, Math.max(0, parts.indexOf(table.closest("section.part"))), places);
+      showPair(kept, places);
+      const active = wanted || group || task !== "" || choice;
+      const of = choice ? `; scores and intervals of ${choice[1]} alone` : "";
+      const fixed = `ranks and bold scores stay those among all systems${choice ? ", over all cultures" : ""}`;
+      status.textContent = active ? `${systems.filter(fits).length} of ${systems.length} systems${of}; ${fixed}.` : "";
+    }
+
+    function show(row, cell, task, place) {
+      if (place === null) return cell.replaceChildren(...whole.get(cell));
+      const name = words(row.cells[0]);
+      const line = isMark(row) ? task.systems.length + task.marks.indexOf(name) : task.systems.indexOf(name);
+      const [text, small] = task.cells[place]?.[line] ?? ["\u2013", ""];
+      return cell.replaceChildren(make("bdi", { textContent: text }), make("span", { className: "small", textContent: small }));
+    }
+
+    /* Squares of other cultures are left out; a table of topics stays: its squares are means over all cultures. */
+    function narrow(table, k, places) {
+      const columns = [...table.tHead.rows[0].cells].map(cell => words(cell).replaceAll("\u200b", "")).slice(1);
+      const { cultures, choices } = tasks[k];
+      if (!columns.every(name => cultures.includes(name))) return;
+      const left = places[k] === null ? cultures : (choices[places[k]]?.[2] ?? []).map(at => cultures[at]);
+      for (const row of table.rows) columns.forEach((name, at) => { row.cells[at + 1].hidden = !left.includes(name); });
+    }
   }
 
   function beside(root, tasks) {
     const names = [...new Set(tasks.flatMap(task => task.systems))];
     const order = [...board.tBodies[0].rows].map(row => words(row.cells[0])).filter(name => names.includes(name));
+    let kept = tasks.map(() => true);
+    let places = tasks.map(() => null);
     const first = make("select");
     const second = make("select");
     const tables = make("div");
@@ -73,22 +134,28 @@
     for (const select of [first, second]) select.addEventListener("change", show);
     root.replaceChildren(make("div", { className: "tools" }, labelled("System", first), labelled("and", second)), tables);
     show();
+    return (shown, chosenPlaces) => {
+      kept = shown;
+      places = chosenPlaces;
+      show();
+    };
 
     function show() {
-      const sides = tasks.map(task => side(task)).filter(Boolean);
+      const sides = tasks.map((task, k) => kept[k] && side(task, places[k])).filter(Boolean);
       tables.replaceChildren(...(sides.length ? sides : [make("p", { textContent: "Choose two different systems of one task." })]));
     }
 
-    function side(task) {
+    function side(task, place) {
       const [a, b] = [first.value, second.value].map(name => task.systems.indexOf(name));
       if (a < 0 || b < 0 || a === b) return null;
       const test = task.pairs.find(pair => (pair[0] === a || pair[1] === a) && (pair[0] === b || pair[1] === b));
       const head = make("tr", {}, ...["Culture", first.value, second.value].map((text, k) =>
         make("th", { scope: "col", className: k ? "number" : "" }, make("bdi", { textContent: text }))));
-      const rows = task.cultures.map((culture, k) => make("tr", {},
-        make("th", { scope: "row" }, make("bdi", { textContent: culture })),
-        make("td", { className: "number", textContent: task.scores[a][k] }),
-        make("td", { className: "number", textContent: task.scores[b][k] })));
+      const cultures = place === null ? task.cultures.map((_, k) => k) : task.choices[place]?.[2] ?? [];
+      const rows = cultures.map(k => make("tr", {},
+        make("th", { scope: "row" }, make("bdi", { textContent: task.cultures[k] })),
+        make("td", { className: "number", textContent: task.cells[k][a][0] }),
+        make("td", { className: "number", textContent: task.cells[k][b][0] })));
       const caption = make("caption", { textContent: `${task.task}: ${task.metric}` });
       const table = make("table", {}, caption, make("thead", {}, head), make("tbody", {}, ...rows));
       const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption.textContent }, table);

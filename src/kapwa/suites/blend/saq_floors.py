@@ -221,7 +221,9 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     maker = FloorMaker(others, grader, limit)
     by_variant = grouped(items, lambda item: item.variant)
     rows: dict[str, list[Floor]] = {variant: [] for variant in by_variant}
-    for culture in dict.fromkeys(item.culture for item in items):
+    cultures = list(dict.fromkeys(item.culture for item in items))
+    # The last first: replies were judged in the order of items, and lemma dictionaries of the last are still loaded.
+    for culture in reversed(cultures):
         known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
         for variant, asked in by_variant.items():
             of_culture = [item for item in asked if item.culture == culture]
@@ -236,6 +238,7 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
         grader.forget()
     floors: list[Floor] = []
     for variant, asked in by_variant.items():
+        rows[variant].sort(key=lambda floor: cultures.index(floor.note))
         several = len({item.culture for item in asked}) > 1
         for same in grouped(rows[variant], lambda floor: (floor.name, floor.metric)).values():
             floors += [_pooled(same, asked), *same] if several else [same[0]._replace(note="")]
