@@ -204,7 +204,7 @@ FORMATS = ("csv", "xlsx")
 MAX_XLSX_CELL = 32_767
 
 # For each kind of sheet, how the files of the other kinds begin.
-_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": ()}
+_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": (), "verdicts": ()}
 _READABLE = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 
