@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 if TYPE_CHECKING:
     import polars as pl
 
+    from kapwa.judging.apply import Audit
+    from kapwa.judging.draws import Drawn
     from kapwa.people.forms import Forms
     from kapwa.records import Floor
     from kapwa.runs.directory import Run
@@ -364,3 +367,86 @@ def build_mcq(
     loaded = closing(model) if isinstance(judge, str) else nullcontext()
     with loaded, closing(StoredModel(model, Path(f"{Path(out)}.answers.sqlite"))) as kept:
         return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)
+
+
+def audit_sample(
+    runs: Run | str | Path | Sequence[Run | str | Path],
+    out: str | Path,
+    *,
+    n: int = 60,
+    seed: int = 1,
+    people: int = 2,
+    metric: str | None = None,
+    variant: str | None = None,
+    doubtful: bool | None = None,
+    rubric: str = "correct",
+) -> Drawn:
+    """Draw ``n`` questions of each culture and language, and write all runs' answers to them on blinded sheets.
+
+    ``doubtful``: whether questions with an answer that may be judged wrongly are drawn more often, with known
+    probabilities; None: where a matcher judges. ``people``: so many sheets for each culture. See
+    :func:`kapwa.judging.draws.draw` and ``write_draw`` for what is written and raised.
+    """
+    from kapwa.judging.draws import draw, population_of, write_draw
+
+    opened = _opened(runs)
+    population = population_of(opened, metric=metric, variant=variant)
+    if doubtful is None:
+        doubtful = opened[0].manifest["metrics"][population.metric].get("judged_by") == "matcher"
+    return write_draw(draw(population, n=n, seed=seed, rubric=rubric, doubtful=doubtful), opened, out, people=people)
+
+
+def audit_apply(
+    runs: Run | str | Path | Sequence[Run | str | Path],
+    labels: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    scorer: str | Path | Sequence[str | Path] | None = None,
+    read_only: bool = False,
+    metric: str | None = None,
+    variant: str | None = None,
+    seed: int = 1,
+) -> Audit:
+    """Correct the scores of ``runs`` by people's ``labels``: files and folders, one of them that of the draw.
+
+    ``scorer``: verdicts of a judging model in the place of the metric. ``read_only``: labels that are of no draw, which
+    are shown with no interval; ``metric`` and ``variant`` say then beside what. ``out``: a folder for tables, labels
+    for Inspect, and a page. ``seed``: of intervals of agreement. Raises DataError for labels that are not of the draw.
+    """
+    from kapwa.exchange.labels import read_labels
+    from kapwa.judging.apply import apply_labels, check_runs, with_scorer
+    from kapwa.judging.draws import DRAW, population_of, read_draw, rubric_of
+    from kapwa.judging.labels import READ_ONLY, as_drawn, verdicts_of
+    from kapwa.judging.verdicts import read_verdicts
+
+    opened = _opened(runs)
+    places = [Path(labels)] if isinstance(labels, str | Path) else [Path(path) for path in labels]
+    folders = [path for path in places if (path / DRAW).is_file()]
+    if len(folders) > 1 or (not folders and not read_only):
+        message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
+        raise UsageError(message, hint=f"Name the folder that kapwa audit sample wrote. {READ_ONLY}")
+    if read_only:
+        drawn = as_drawn(population := population_of(opened, metric=metric, variant=variant), "correct")
+    else:
+        drawn = read_draw(folders[0])
+        population = population_of(opened, metric=drawn.metric, variant=",".join(drawn.variants))
+        check_runs(population, drawn)
+    read, notes = read_labels(places, rubric_of(drawn.rubric.partition("@")[0]).criterion)
+    judge = ""
+    if scorer is not None:
+        population, judge, more = with_scorer(population, read_verdicts(scorer))
+        notes += more
+    audit = apply_labels(opened, population, drawn, verdicts_of(read, drawn), scorer=judge, seed=seed)
+    audit = replace(audit, notes=(*notes, *audit.notes))
+    if out is not None:
+        from kapwa.report.audit import write_audit
+
+        write_audit(audit, Path(out))
+    return audit
+
+
+def _opened(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:
+    each = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+    if not each:
+        raise UsageError("No run is named.")
+    return [open_run(run) if isinstance(run, str | Path) else run for run in each]

@@ -189,7 +189,7 @@ def draw(population: Population, *, n: int, seed: int, rubric: str, doubtful: bo
             strata.append({**dict(zip(STRATUM, place, strict=True)), "doubtful": part, "N": len(ids), "n": take})
             chosen = [ids[i] for i in sorted(shuffled(ids, "audit", seed, *place)[:take])]
             drawn += [_one_sample(answers.filter(item_id=item), seed, take / len(ids)) for item in chosen]
-    key = _coded(pl.concat(drawn), seed).with_columns(draw=pl.lit(name)).select(KEY_SCHEMA)
+    key = _coded(pl.concat(drawn), seed).with_columns(draw=pl.lit(name)).select(list(KEY_SCHEMA))
     facts = (population.metric, signed, doubtful, population.variants, population.runs)
     return Draw(name, seed, n, *facts, tuple(strata), population.left_out, key)
 
@@ -243,7 +243,7 @@ def write_draw(
         raise UsageError(f"{out} holds a draw already, and people may be labelling it.", hint="Name another folder.")
     rubric = rubric_of(made.rubric.partition("@")[0])
     instructions = instructions_for("audit").format(question=rubric.question, criterion=rubric.criterion)
-    questions = {row["item_id"], row["variant"]: row for run in runs[:1] for row in run.items.iter_rows(named=True)}
+    questions = {(row["item_id"], row["variant"]): row for row in runs[0].items.iter_rows(named=True)}
     files: dict[str, bytes] = {}
     for culture, folder in folder_names(sorted(made.key["culture"].unique())).items():
         answers = made.key.filter(culture=culture).unique(["answer"], maintain_order=True).sort("answer").to_dicts()
@@ -295,7 +295,9 @@ def _notes(made: Draw) -> tuple[str, ...]:
     small = [row for row in made.strata if row["n"] == row["N"] and not row["doubtful"]]
     if small:
         notes.append(f"All questions are drawn in {len(small)} of {_strata(made)} strata: there are no more.")
-    named = [code for code, system, text in made.key.select("answer", "system", "text").rows() if names_model(system, text)]
+    named = [
+        code for code, system, text in made.key.select("answer", "system", "text").rows() if names_model(system, text)
+    ]
     if named:
         shown = ", ".join(sorted(set(named))[:5])
         notes.append(f"{len(set(named))} answers name the model that wrote them, so people can tell ({shown}).")
@@ -323,7 +325,9 @@ def read_draw(folder: Path) -> Draw:
         raise RunError(f"{file} is of a newer Kapwa.", hint="Upgrade: pip install -U kapwa")
     rows = read_sheet(folder / KEY, required=tuple(KEY_SCHEMA))
     try:
-        key = pl.DataFrame([[row.cells[name] for name in KEY_SCHEMA] for row in rows], schema=list(KEY_SCHEMA), orient="row")
+        key = pl.DataFrame(
+            [[row.cells[name] for name in KEY_SCHEMA] for row in rows], schema=list(KEY_SCHEMA), orient="row"
+        )
         key = key.cast({"sample": pl.Int64, "probability": pl.Float64})
     except pl.exceptions.PolarsError:
         raise DataError("holds a sample or a probability that is no number.", path=folder / KEY, hint=hint) from None

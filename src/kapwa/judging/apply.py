@@ -1,0 +1,321 @@
+"""Scores as people's labels correct them: of each run, by culture and over cultures, and differences between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kapwa.errors import DataError, UsageError
+from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
+from kapwa.people.agreement import SCHEMA as AGREEMENT
+from kapwa.people.agreement import agreement_rows, has_majority
+from kapwa.runs.directory import Run
+from kapwa.runs.manifest import signature
+from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
+from kapwa.stats.intervals import mean_estimates
+
+_ESTIMATE = {
+    **dict.fromkeys(("n", "labelled", "clusters"), pl.Int64),
+    **dict.fromkeys((f"{what}{end}" for what in ("automatic", "people") for end in ("", "_low", "_high")), pl.Float64),
+    **dict.fromkeys(("value", "low", "high", "bias", "bias_low", "bias_high", "weight", "saving"), pl.Float64),
+    **dict.fromkeys(("use", "reason"), pl.String),
+    **dict.fromkeys(("shown", "shown_low", "shown_high"), pl.Float64),
+}
+_WHERE = {**dict.fromkeys(("culture", "language", "variant", "metric"), pl.String), "strata": pl.Int64}
+SCORE_SCHEMA = {"system": pl.String, **_WHERE, **_ESTIMATE, "signature": pl.String}
+DIFFERENCE_SCHEMA = {"a": pl.String, "b": pl.String, **_WHERE, **_ESTIMATE, "p_value": pl.Float64}
+RATER_SCHEMA = {
+    **dict.fromkeys(("culture", "rater"), pl.String),
+    **dict.fromkeys(("answers", "cannot_assess"), pl.Int64),
+    "yes": pl.Float64,
+    "compared": pl.Int64,
+    **dict.fromkeys(("leniency", "low", "high"), pl.Float64),
+}
+PROPOSAL_SCHEMA = {
+    **dict.fromkeys(("item_id", "culture", "language", "question", "group", "wording"), pl.String),
+    **dict.fromkeys(("votes", "raters"), pl.Int64),
+    **dict.fromkeys(("draw", "rubric"), pl.String),
+}
+_NESTED = (
+    "No person labelled answers of all {many}: what looks like a difference between {many} may be one between strict "
+    "and mild people. Let some people label answers of several {many} where they can."
+)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What people's labels say of automatic scores.
+
+    ``scores``: a row for each system and stratum (culture, language, variant), and one over the strata of a variant
+    (``culture`` null, ``strata`` their number, each counting alike); ``shown`` is the number to print: corrected, or
+    people's alone where ``use`` is "people". ``differences``: the same of every two systems, corrected jointly.
+    ``raters``: how much more often than others a person says yes on the same answers. ``agreement``: by culture.
+    ``verdicts``: the labels (:data:`kapwa.judging.verdicts.VERDICT_SCHEMA`). ``proposals``: wordings that the scorer
+    found wrong and most people right.
+    """
+
+    draw: str
+    rubric: str
+    metric: str
+    scores: pl.DataFrame
+    differences: pl.DataFrame
+    raters: pl.DataFrame
+    agreement: pl.DataFrame
+    verdicts: pl.DataFrame
+    proposals: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the tables by the names of their files."""
+        return {
+            "corrected": self.scores,
+            **{name: getattr(self, name) for name in ("differences", "raters", "agreement", "verdicts", "proposals")},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it but the single verdicts as plain values, for JSON."""
+        tables = {name: table.to_dicts() for name, table in self.tables().items() if name != "verdicts"}
+        return {"draw": self.draw, "rubric": self.rubric, "metric": self.metric, **tables, "notes": list(self.notes)}
+
+
+def check_runs(population: Population, draw: Draw) -> None:
+    """Raise DataError where the answers of a run are not those that were drawn from."""
+    known = {run["answers"]: run for run in draw.runs}
+    signed = {run["run"] for run in draw.runs}
+    for run in population.runs:
+        if run["answers"] not in known:
+            changed = run["run"] in signed
+            what = "has other answers than when they were drawn" if changed else "is not one of the runs drawn from"
+            names = ", ".join(entry["system"] for entry in draw.runs)
+            raise DataError(
+                f"{run['system']} {what}: draw {draw.id} is of {names}.",
+                hint="Name the runs as they were, or draw from these with kapwa audit sample.",
+            )
+
+
+def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Population, str, tuple[str, ...]]:
+    """Put a judge's verdicts in the place of the scores; return its name, too, and notes.
+
+    An answer that the judge could not read or assess has the mean of its verdicts: what a scorer says of an answer may
+    be anything, labels put it right. Raises UsageError for verdicts of people, or several judges.
+    """
+    judges = verdicts.filter(kind="judge").select("rater", "rubric", "criterion").unique().rows()
+    if len(judges) != 1:
+        raise UsageError(
+            f"The scorer's verdicts are of {len(judges)} judges, rubrics and criteria; one is needed.",
+            hint="Keep the rows of one.",
+        )
+    judged = verdicts.filter(kind="judge").select("run", *UNIT, judged="value")
+    frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
+    missing = frame["judged"].null_count()
+    if missing == len(frame):
+        raise DataError("the scorer's verdicts are of no answer of these runs.", hint="Judge these runs' answers.")
+    usual = pl.col("judged").mean().over("run", *STRATUM)
+    value = pl.coalesce("judged", usual, pl.col("judged").mean())
+    note = f"{missing} of {len(frame)} answers have no verdict of the judge, and count as its mean."
+    named = f"{judges[0][0]}, {judges[0][1]}"
+    kept = frame.with_columns(value=value).drop("judged")
+    whole = Population(population.metric, population.variants, kept, population.runs, population.left_out)
+    return whole, named, (note,) if missing else ()
+
+
+def apply_labels(
+    runs: Sequence[Run], population: Population, draw: Draw, verdicts: pl.DataFrame, *, scorer: str = "", seed: int = 1
+) -> Audit:
+    """Correct the scores of ``population`` by ``verdicts`` on the answers of ``draw``.
+
+    The label of an answer is the mean of what people say of it; where all could not assess it, it has none. Without a
+    draw (its id is ""), people's share and the scorer's stand side by side, with no interval.
+    """
+    labels = verdicts.group_by("run", *UNIT).agg(label=pl.col("value").mean())
+    drawn = draw.key.select("run", *UNIT, "probability")
+    left_out = pl.DataFrame(
+        list(draw.left_out), schema=dict.fromkeys(UNIT, pl.String) | {"sample": pl.Int64}, orient="row"
+    )
+    answers = (
+        _as_in_draw(population, draw)
+        .join(left_out, on=UNIT, how="anti", maintain_order="left")
+        .join(drawn, on=["run", *UNIT], how="left", maintain_order="left")
+        .join(labels, on=["run", *UNIT], how="left", maintain_order="left")
+        .with_columns(stratum=pl.concat_str(STRATUM[:2], separator="\0"))
+    )
+    manifests = {
+        name: run.manifest for name, run in zip(answers["system"].unique(maintain_order=True), runs, strict=True)
+    }
+    inferred = bool(draw.id)
+    scores = [row for part in _parts(answers) for row in _score_rows(part, draw, manifests, scorer, inferred)]
+    pairs = list(_difference_rows(answers, draw.metric)) if inferred else []
+    raters = _rater_rows(verdicts)
+    return Audit(
+        draw.id,
+        draw.rubric,
+        draw.metric,
+        pl.DataFrame(scores, schema=SCORE_SCHEMA),
+        pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA),
+        pl.DataFrame(raters, schema=RATER_SCHEMA),
+        _agreement(verdicts, seed),
+        verdicts,
+        _proposals(runs, answers, verdicts, draw),
+        _notes(verdicts, answers, draw),
+    )
+
+
+def _as_in_draw(population: Population, draw: Draw) -> pl.DataFrame:
+    """The answers with the signatures that their runs had when they were drawn: judging anew changes the run's own."""
+    drawn = {run["answers"]: run["run"] for run in draw.runs}
+    names = {run["run"]: drawn.get(run["answers"], run["run"]) for run in population.runs}
+    return population.frame.with_columns(run=pl.col("run").replace(names))
+
+
+def _parts(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    for _, part in answers.group_by("system", "variant", maintain_order=True):
+        yield part
+
+
+def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:
+    return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
+
+
+def _score_rows(
+    part: pl.DataFrame, draw: Draw, manifests: Mapping[str, Any], scorer: str, inferred: bool
+) -> Iterator[dict[str, Any]]:
+    """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
+    system, variant = part["system"][0], part["variant"][0]
+    facts = [*_arrays(part, "value", "label"), part["probability"].fill_null(1.0).to_numpy()]
+    places = part["stratum"].to_list(), part["cluster"].to_list()
+    rows = corrected_means(*facts, *places)
+    rows += [corrected_over_strata(*facts, *places)] if len(rows) > 1 else []
+    for row in rows:
+        where = _where(row, variant, draw.metric, len(set(places[0])))
+        whose = {name: where[name] for name in ("culture", "language") if where[name]}
+        signed = signature(manifests[system], draw.metric, variant, whose)
+        more = f"|audit:{draw.id or 'none'}|rubric:{draw.rubric}|labels:{row.labelled}"
+        signed += (f"|scorer:{scorer.replace('|', '/').replace(' ', '')}" if scorer else "") + more
+        yield {"system": system, **where, **_estimate(row, inferred), "signature": signed}
+
+
+def _where(row: Corrected, variant: str, metric: str, strata: int) -> dict[str, Any]:
+    culture, _, language = row.stratum.partition("\0")
+    place = {"culture": culture or None, "language": language or None, "variant": variant, "metric": metric}
+    return {**place, "strata": 1 if row.stratum else strata}
+
+
+def _estimate(row: Corrected, inferred: bool) -> dict[str, Any]:
+    """The fields of an estimate, and which of its numbers to print; of hand-picked labels neither."""
+    facts = {name: value for name, value in row._asdict().items() if name in _ESTIMATE}
+    if not inferred:
+        kept = ("n", "labelled", "clusters", "automatic", "automatic_low", "automatic_high", "people", "bias")
+        return {name: facts[name] if name in kept else None for name in _ESTIMATE} | {
+            "use": "none",
+            "reason": "hand-picked",
+        }
+    source = {"corrected": ("value", "low", "high"), "people": ("people", "people_low", "people_high")}.get(row.use, ())
+    shown = (facts[name] for name in source) if source else (None, None, None)
+    return facts | dict(zip(("shown", "shown_low", "shown_high"), shown, strict=True))
+
+
+def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
+    """The corrected differences of every two systems, on the questions that both answered."""
+    parts = {(part["system"][0], part["variant"][0]): part for part in _parts(answers)}
+    systems = list(dict.fromkeys(system for system, _ in parts))
+    for variant in dict.fromkeys(variant for _, variant in parts):
+        for a, b in combinations([name for name in systems if (name, variant) in parts], 2):
+            both = parts[a, variant].join(parts[b, variant], on=UNIT, suffix="_b", maintain_order="left")
+            values = _arrays(both, "value", "value_b", "label", "label_b")
+            strata = both["stratum"].to_list()
+            chances = both["probability"].fill_null(1.0).to_numpy()
+            for row in corrected_difference(*values, chances, strata, both["cluster"].to_list()):
+                where = _where(row, variant, metric, len(set(strata)))
+                yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
+
+
+def _rater_rows(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """How often each person says yes, and by how much more often than the others do on the same answers."""
+    answers = ["culture", "item_id", "variant", "sample", "answer"]
+    labels = verdicts.unique([*answers, "rater"], maintain_order=True)  # one text of several runs is labelled once
+    others = (pl.col("value").sum().over(answers) - pl.col("value")) / (pl.col("value").count().over(answers) - 1)
+    labels = labels.with_columns(
+        ahead=pl.when(pl.col("value").count().over(answers) > 1).then(pl.col("value") - others)
+    )
+    for (culture, rater), part in labels.sort("culture", "rater").group_by("culture", "rater", maintain_order=True):
+        compared = part.filter(pl.col("ahead").is_not_null())
+        row = {"culture": culture, "rater": rater, "answers": part["value"].count(), "yes": part["value"].mean()}
+        row |= {"cannot_assess": part["value"].null_count(), "compared": compared.height}
+        if compared.height:
+            estimate = mean_estimates(compared["ahead"].to_numpy(), compared["cluster"].to_list())[0]
+            row |= {"leniency": estimate.value, "low": estimate.low, "high": estimate.high}
+        yield row
+
+
+def _agreement(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
+    rows = []
+    for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
+        raters = sorted(part["rater"].unique())
+        by_answer: dict[tuple[str, ...], dict[str, float | None]] = {}
+        for *answer, rater, value in part.select("cluster", "item_id", "variant", "answer", "rater", "value").rows():
+            by_answer.setdefault(tuple(answer), {})[rater] = value
+        table = [[values.get(rater) for rater in raters] for values in by_answer.values()]
+        if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
+            wanted = ("percent", "cohen", "krippendorff-nominal")
+            found = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
+            rows += [{"culture": culture, **row} for row in found]
+    return pl.DataFrame(rows, schema={"culture": pl.String, **AGREEMENT})
+
+
+def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFrame, draw: Draw) -> pl.DataFrame:
+    """Answers that the scorer found wrong and at least two thirds of the people right, each wording once a question."""
+    questions = {}
+    for run in runs:
+        asked = "question" if "question" in run.items.columns else "prompt"
+        questions |= {
+            (item, variant): text for item, variant, text in run.items.select("item_id", "variant", asked).rows()
+        }
+    wrong = answers.filter(pl.col("value") == 0).select("run", *UNIT, "text")
+    votes = verdicts.join(wrong, on=["run", *UNIT]).unique(["item_id", "variant", "text", "rater"], maintain_order=True)
+    rows = []
+    for (item, variant, text), part in votes.group_by("item_id", "variant", "text", maintain_order=True):
+        yes, raters = int((part["value"] > 0.5).sum()), part["value"].count()
+        if has_majority(yes, raters):
+            place = (item, part["culture"][0], part["language"][0], questions[item, variant], "", text.strip())
+            rows.append((*place, yes, raters, draw.id, draw.rubric))
+    return pl.DataFrame(rows, schema=PROPOSAL_SCHEMA, orient="row").sort("item_id", "wording")
+
+
+def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[str, ...]:
+    notes = []
+    if not draw.id:
+        notes.append("These labels are of no random draw: they say nothing of the answers that nobody labelled.")
+    else:
+        drawn, unlabelled = (
+            answers["probability"].count(),
+            answers.filter(pl.col("probability").is_not_null())["label"].null_count(),
+        )
+        if unlabelled:
+            notes.append(
+                f"{unlabelled} of {drawn} drawn answers have no label yet; they are taken to be like the others."
+            )
+    cannot = verdicts.filter(state="cannot-assess").height
+    if cannot:
+        notes.append(f"{cannot} labels are “cannot assess”: they count neither as right nor as wrong.")
+    empty = answers.group_by(STRATUM, maintain_order=True).agg(pl.col("label").count()).filter(pl.col("label") == 0)
+    if empty.height:
+        names = ", ".join(" / ".join(row[:3]) for row in empty.rows()[:5])
+        notes.append(f"No answer is labelled in {empty.height} strata, so nothing is corrected there: {names}.")
+    for column, many in (("culture", "cultures"), ("system", "systems")):
+        if _nested(verdicts, column):
+            notes.append(_NESTED.format(many=many))
+    return tuple(notes)
+
+
+def _nested(verdicts: pl.DataFrame, column: str) -> bool:
+    """Whether no chain of people joins all values of ``column``: then people and values cannot be told apart."""
+    groups = [set(values) for values in verdicts.group_by("rater").agg(pl.col(column).unique())[column].to_list()]
+    reached = set(groups[0]) if groups else set()
+    while more := [group for group in groups if group & reached and not group <= reached]:
+        reached = reached.union(*more)
+    return len(reached) < verdicts[column].n_unique()
