@@ -369,7 +369,7 @@ def build_mcq(
         return build_mcq(read.questions, out, judge=kept, source=read.source, **chosen)
 
 
-def audit_sample(
+def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
     runs: Run | str | Path | Sequence[Run | str | Path],
     out: str | Path,
     *,

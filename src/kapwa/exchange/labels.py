@@ -29,7 +29,7 @@ def read_labels(paths: Sequence[str | Path], criterion: str) -> tuple[list[Label
     passed over with a note. Raises DataError where no file has one, and for what cannot be read.
     """
     labels: list[Label] = []
-    notes: list[str] = []
+    filled: set[Path] = set()
     files = [path for path in sheet_files(paths, "verdicts") if path.name != KEY]
     for path in files:
         rows = read_sheet(path) if path.suffix.lower() in (".jsonl", ".json") else []
@@ -41,7 +41,9 @@ def read_labels(paths: Sequence[str | Path], criterion: str) -> tuple[list[Label
         else:
             read = list(sheet_labels(path, criterion))
         labels += read
-        notes += [] if read else [f"{path.name} in {path.parent.name}: nobody has filled it in, so it is ignored."]
+        filled |= {path.with_suffix("")} if read else set()
+    empty = sorted({path.with_suffix("") for path in files} - filled)
+    notes = [f"{len(empty)} sheets are not filled in: {', '.join(path.name for path in empty[:5])}."] if empty else []
     if not labels:
         message = "no label is filled in." if files else "holds no sheets."
         raise DataError(

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from kapwa.errors import DataError, UsageError
-from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
+from kapwa.judging.draws import STRATUM, UNIT, Draw, Population, rubric_of
 from kapwa.people.agreement import SCHEMA as AGREEMENT
 from kapwa.people.agreement import agreement_rows, has_majority
 from kapwa.runs.directory import Run
@@ -61,7 +60,9 @@ class Audit:
 
     draw: str
     rubric: str
+    question: str
     metric: str
+    title: str
     scores: pl.DataFrame
     differences: pl.DataFrame
     raters: pl.DataFrame
@@ -80,7 +81,8 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it but the single verdicts as plain values, for JSON."""
         tables = {name: table.to_dicts() for name, table in self.tables().items() if name != "verdicts"}
-        return {"draw": self.draw, "rubric": self.rubric, "metric": self.metric, **tables, "notes": list(self.notes)}
+        facts = {name: getattr(self, name) for name in ("draw", "rubric", "question", "metric", "title")}
+        return {**facts, **tables, "notes": list(self.notes)}
 
 
 def check_runs(population: Population, draw: Draw) -> None:
@@ -154,7 +156,9 @@ def apply_labels(
     return Audit(
         draw.id,
         draw.rubric,
+        rubric_of(draw.rubric.partition("@")[0]).question,
         draw.metric,
+        scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
         pl.DataFrame(scores, schema=SCORE_SCHEMA),
         pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA),
         pl.DataFrame(raters, schema=RATER_SCHEMA),

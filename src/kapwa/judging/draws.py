@@ -189,7 +189,7 @@ def draw(population: Population, *, n: int, seed: int, rubric: str, doubtful: bo
             strata.append({**dict(zip(STRATUM, place, strict=True)), "doubtful": part, "N": len(ids), "n": take})
             chosen = [ids[i] for i in sorted(shuffled(ids, "audit", seed, *place)[:take])]
             drawn += [_one_sample(answers.filter(item_id=item), seed, take / len(ids)) for item in chosen]
-    key = _coded(pl.concat(drawn), seed).with_columns(draw=pl.lit(name)).select(list(KEY_SCHEMA))
+    key = coded(pl.concat(drawn), seed).with_columns(draw=pl.lit(name)).select(list(KEY_SCHEMA))
     facts = (population.metric, signed, doubtful, population.variants, population.runs)
     return Draw(name, seed, n, *facts, tuple(strata), population.left_out, key)
 
@@ -211,7 +211,7 @@ def _one_sample(answers: pl.DataFrame, seed: int, probability: float) -> pl.Data
     return answers.filter(sample=samples[first]).with_columns(probability=pl.lit(probability / len(samples)))
 
 
-def _coded(answers: pl.DataFrame, seed: int) -> pl.DataFrame:
+def coded(answers: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Hide the systems: a code, such as A017, for each text to each question, in an order that the seed decides."""
     texts = answers.select("item_id", "variant", "text").unique(maintain_order=True)
     order = shuffled(["\0".join(row) for row in texts.iter_rows()], "codes", seed)

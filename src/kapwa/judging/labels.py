@@ -11,7 +11,7 @@ import polars as pl
 
 from kapwa.datasets.sheets import header_of, short_names
 from kapwa.errors import DataError, nearest
-from kapwa.judging.draws import CANNOT, Draw, Population, rubric_of
+from kapwa.judging.draws import CANNOT, Draw, Population, coded, rubric_of
 from kapwa.judging.verdicts import ANSWER_SCHEMA, State, Verdict, verdict_frame
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, refuse_repeats, remark_of
 from kapwa.people.rating_files import parse_answer
@@ -102,8 +102,7 @@ def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) 
 
 def as_drawn(population: Population, rubric: str) -> Draw:
     """Return all answers as if each had been named, with no probability: what hand-picked labels are read against."""
-    empty = {name: pl.lit("") for name in ("draw", "answer")}
-    key = population.frame.with_columns(**empty, probability=pl.lit(None, pl.Float64))
+    key = coded(population.frame, 0).with_columns(draw=pl.lit(""), probability=pl.lit(None, pl.Float64))
     facts = (population.metric, rubric_of(rubric).signed, False, population.variants, population.runs)
     return Draw("", 0, 0, *facts, (), population.left_out, key)
 

@@ -288,7 +288,10 @@ def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[
         caption,
         frame,
         [
-            Column({"coding": "Categories", "criterion": "Question"}[kind], lambda row: Cell(kinds[row[kind]])),
+            Column(
+                {"coding": "Categories", "criterion": "Question", "culture": "Culture"}[kind],
+                lambda row: Cell(kinds[row[kind]]),
+            ),
             Column("", coefficient, spread=True),
             count_column("Judged by two or more", "most"),
         ],
