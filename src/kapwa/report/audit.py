@@ -154,7 +154,7 @@ def _score_table(audit: Audit) -> Table:
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     columns = [Column("Culture", _place), text_column("System", "system"), *_estimates(signed=False), _USE]
     note = (
-        "With 95% intervals. The scorer’s interval says nothing of its errors: these are what labels correct. It is off by "
+        "With 95% intervals. The scorer’s interval says nothing of its errors, which labels correct. It is off by "
         "so many points, + where it is too mild. The last column names the number to read: people’s alone where labels "
         "are few, or where the scorer would make it no surer. "
         "Means give each culture and language the same weight."
