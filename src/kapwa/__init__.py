@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kapwa.analysis.result import open_analysis
     from kapwa.api import (
         audit_apply,
+        audit_plan,
         audit_sample,
         build_mcq,
         check_data,
@@ -43,6 +44,7 @@ __all__ = [
     "__version__",
     "analyze",
     "audit_apply",
+    "audit_plan",
     "audit_sample",
     "build_mcq",
     "check_data",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from kapwa.runs.progress import Progress
     from kapwa.stats.power import Plan
     from kapwa.suites.blend.mcq_build import Built
+
+    Runs = Run | str | Path | Sequence[Run | str | Path]
 
 
 class FormSettings(TypedDict, total=False):
@@ -370,7 +371,7 @@ def build_mcq(
 
 
 def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
-    runs: Run | str | Path | Sequence[Run | str | Path],
+    runs: Runs,
     out: str | Path,
     *,
     n: int = 60,
@@ -397,7 +398,7 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
 
 
 def audit_apply(
-    runs: Run | str | Path | Sequence[Run | str | Path],
+    runs: Runs,
     labels: str | Path | Sequence[str | Path],
     *,
     out: str | Path | None = None,
@@ -405,39 +406,18 @@ def audit_apply(
     read_only: bool = False,
     metric: str | None = None,
     variant: str | None = None,
-    seed: int = 1,
 ) -> Audit:
     """Correct the scores of ``runs`` by people's ``labels``: files and folders, one of them that of the draw.
 
     ``scorer``: verdicts of a judging model in the place of the metric. ``read_only``: labels that are of no draw, which
-    are shown with no interval; ``metric`` and ``variant`` say then beside what. ``out``: a folder for tables, labels
-    for Inspect, and a page. ``seed``: of intervals of agreement. Raises DataError for labels that are not of the draw.
+    are shown with no interval; ``metric`` and ``variant`` then say beside what. ``out``: a folder for tables, labels
+    for Inspect, and a page. Raises DataError for labels that are not of the draw.
     """
-    from kapwa.exchange.labels import read_labels
-    from kapwa.judging.apply import apply_labels, check_runs, with_scorer
-    from kapwa.judging.draws import DRAW, population_of, read_draw, rubric_of
-    from kapwa.judging.labels import READ_ONLY, as_drawn, verdicts_of
-    from kapwa.judging.verdicts import read_verdicts
+    from kapwa.exchange.labels import labelled
+    from kapwa.judging.apply import apply_labels
 
-    opened = _opened(runs)
-    places = [Path(labels)] if isinstance(labels, str | Path) else [Path(path) for path in labels]
-    folders = [path for path in places if (path / DRAW).is_file()]
-    if len(folders) > 1 or (not folders and not read_only):
-        message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
-        raise UsageError(message, hint=f"Name the folder that kapwa audit sample wrote. {READ_ONLY}")
-    if read_only:
-        drawn = as_drawn(population := population_of(opened, metric=metric, variant=variant), "correct")
-    else:
-        drawn = read_draw(folders[0])
-        population = population_of(opened, metric=drawn.metric, variant=",".join(drawn.variants))
-        check_runs(population, drawn)
-    read, notes = read_labels(places, rubric_of(drawn.rubric.partition("@")[0]).criterion)
-    judge = ""
-    if scorer is not None:
-        population, judge, more = with_scorer(population, read_verdicts(scorer))
-        notes += more
-    audit = apply_labels(opened, population, drawn, verdicts_of(read, drawn), scorer=judge, seed=seed)
-    audit = replace(audit, notes=(*notes, *audit.notes))
+    read = labelled(_opened(runs), labels, scorer=scorer, read_only=read_only, metric=metric, variant=variant)
+    audit = apply_labels(*read)
     if out is not None:
         from kapwa.report.audit import write_audit
 
@@ -445,7 +425,35 @@ def audit_apply(
     return audit
 
 
-def _opened(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:
+def audit_plan(
+    runs: Runs,
+    *,
+    half_width: float = 0.05,
+    pilot: str | Path | Sequence[str | Path] | None = None,
+    agreement: float = 0.85,
+    seconds: float = 30.0,
+    metric: str | None = None,
+    variant: str | None = None,
+) -> pl.DataFrame:
+    """How many labelled questions each culture and language needs for an interval of ± ``half_width``.
+
+    ``pilot``: labels of a small draw, with its folder; without one, people and scorer are taken to judge so large a
+    share of answers alike, the ``agreement``. ``seconds``: what a person needs for one answer. See
+    :func:`kapwa.judging.plan.plan_labels` for the columns.
+    """
+    from kapwa.exchange.labels import labelled
+    from kapwa.judging.apply import labelled_answers
+    from kapwa.judging.draws import population_of
+    from kapwa.judging.plan import plan_labels
+
+    if pilot is None:
+        answers = population_of(_opened(runs), metric=metric, variant=variant).frame
+        return plan_labels(answers, half_width=half_width, agreement=agreement, seconds=seconds)
+    _, population, drawn, verdicts, *_ = labelled(_opened(runs), pilot)
+    return plan_labels(labelled_answers(population, drawn, verdicts), half_width=half_width, seconds=seconds)
+
+
+def _opened(runs: Runs) -> list[Run]:
     each = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
     if not each:
         raise UsageError("No run is named.")

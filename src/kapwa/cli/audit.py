@@ -22,6 +22,37 @@ Draw = Annotated[int, option("N", "Seed of the draw; recorded.", min=0)]
 PEOPLE = "How many people label each answer: so many sheets for each culture."
 
 
+@app.command("plan")
+def plan(
+    runs: Runs,
+    half_width: Annotated[float, option("SHARE", "Half the width of a culture's interval: 0.05 is ± 5 points.")] = 0.05,
+    pilot: Annotated[
+        list[Path] | None, option("PATH", "Labels of a small draw, and the folder of that draw; repeatable.")
+    ] = None,
+    agreement: Annotated[float, option("SHARE", "Without a pilot: how often people and scorer judge alike.")] = 0.85,
+    seconds: Annotated[float, option("N", "How long a person needs for one answer.", min=1)] = 30.0,
+    metric: Metric = None,
+    variant: Variant = None,
+    json: opt.Json = False,
+) -> None:
+    """Plan an audit: how many answers people label in each culture and language, and how long they need.
+
+    "No saving" means that the scorer does not help: then people need to label as many answers as without it.
+    """
+    import kapwa
+
+    chosen = {"pilot": pilot, "agreement": agreement, "seconds": seconds, "metric": metric, "variant": variant}
+    planned = kapwa.audit_plan(runs, half_width=half_width, **chosen)  # type: ignore[arg-type]
+    if json:
+        show_json(planned.to_dicts())
+        return
+    from kapwa.report.audit import plan_table
+    from kapwa.report.render import render_block
+
+    table = plan_table(planned, half_width)
+    show(render_block({"sentences": [], "tables": [table], "more": [], "criteria": [], "notes": []}))
+
+
 @app.command("sample")
 def sample(
     runs: Runs,
@@ -75,7 +106,6 @@ def apply(
     metric: Metric = None,
     variant: Variant = None,
     json: opt.Json = False,
-    seed: Annotated[int, option("N", "Seed of the intervals of agreement.", min=0)] = 1,
 ) -> None:
     """Correct scores by people's labels.
 
@@ -84,9 +114,7 @@ def apply(
     """
     import kapwa
 
-    found = kapwa.audit_apply(
-        runs, labels, out=out, scorer=scorer, read_only=read_only, metric=metric, variant=variant, seed=seed
-    )
+    found = kapwa.audit_apply(runs, labels, out=out, scorer=scorer, read_only=read_only, metric=metric, variant=variant)
     if json:
         show_json(found.to_dict())
         return

@@ -5,20 +5,61 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.datasets.sheets import header_of, sheet_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
-from kapwa.judging.draws import KEY
-from kapwa.judging.labels import Label, said, sheet_labels
+from kapwa.judging.apply import with_scorer
+from kapwa.judging.draws import DRAW, KEY, Draw, Population, population_of, read_draw
+from kapwa.judging.labels import READ_ONLY, Label, as_drawn, said, sheet_labels, verdicts_of
+from kapwa.judging.verdicts import read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of
+from kapwa.runs.directory import Run
 from kapwa.tables_io import Row, read_sheet
 
 # How Inspect writes right, wrong and half right.
 _LETTERS = {"c": "1", "i": "0", "p": "0.5"}
+
+
+class Labelled(NamedTuple):
+    """Runs, the answers that were drawn from, the draw, and what people say of it; notes, and the name of a judge."""
+
+    runs: Sequence[Run]
+    population: Population
+    draw: Draw
+    verdicts: pl.DataFrame
+    notes: tuple[str, ...]
+    scorer: str = ""
+
+
+def labelled(
+    runs: Sequence[Run],
+    labels: str | Path | Sequence[str | Path],
+    *,
+    scorer: str | Path | Sequence[str | Path] | None = None,
+    read_only: bool = False,
+    metric: str | None = None,
+    variant: str | None = None,
+) -> Labelled:
+    """Read ``labels`` of ``runs`` and the draw that they are of; see :func:`kapwa.audit_apply`."""
+    places = [Path(labels)] if isinstance(labels, str | Path) else [Path(path) for path in labels]
+    folders = [path for path in places if (path / DRAW).is_file()]
+    if len(folders) != 1 and not read_only:
+        message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
+        raise UsageError(message, hint=f"Name the folder that kapwa audit sample wrote. {READ_ONLY}")
+    drawn = None if read_only else read_draw(folders[0])
+    chosen = (metric, variant) if drawn is None else (drawn.metric, ",".join(drawn.variants))
+    population = population_of(runs, metric=chosen[0], variant=chosen[1])
+    draw = as_drawn(population, "correct") if drawn is None else drawn
+    read, notes = read_labels(places, draw.asked.criterion)
+    verdicts = verdicts_of(read, draw)
+    if scorer is None:
+        return Labelled(runs, population, draw, verdicts, notes)
+    population, judge, more = with_scorer(population, read_verdicts(scorer))
+    return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
 
 
 def read_labels(paths: Sequence[str | Path], criterion: str) -> tuple[list[Label], tuple[str, ...]]:

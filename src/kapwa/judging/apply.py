@@ -10,11 +10,12 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import DataError, UsageError
-from kapwa.judging.draws import STRATUM, UNIT, Draw, Population, rubric_of
+from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
 from kapwa.people.agreement import SCHEMA as AGREEMENT
 from kapwa.people.agreement import agreement_rows, has_majority
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import signature
+from kapwa.stats.agreement import Coefficient
 from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
 from kapwa.stats.intervals import mean_estimates
 
@@ -85,19 +86,32 @@ class Audit:
         return {**facts, **tables, "notes": list(self.notes)}
 
 
-def check_runs(population: Population, draw: Draw) -> None:
-    """Raise DataError where the answers of a run are not those that were drawn from."""
-    known = {run["answers"]: run for run in draw.runs}
-    signed = {run["run"] for run in draw.runs}
+def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """All answers drawn from, with the ``probability`` of those drawn and the ``label`` of those labelled, else null.
+
+    Judging anew changes a run's signature: ``run`` is the one it had when its answers were drawn. ``stratum``: culture
+    and language. Raises DataError for a run whose answers are not those that were drawn from.
+    """
+    known = {run["answers"]: run["run"] for run in draw.runs}
     for run in population.runs:
         if run["answers"] not in known:
-            changed = run["run"] in signed
+            changed = run["run"] in known.values()
             what = "has other answers than when they were drawn" if changed else "is not one of the runs drawn from"
             names = ", ".join(entry["system"] for entry in draw.runs)
-            raise DataError(
-                f"{run['system']} {what}: draw {draw.id} is of {names}.",
-                hint="Name the runs as they were, or draw from these with kapwa audit sample.",
-            )
+            hint = "Name the runs as they were, or draw from these with kapwa audit sample."
+            raise DataError(f"{run['system']} {what}: draw {draw.id} is of {names}.", hint=hint)
+    labels = verdicts.group_by("run", *UNIT).agg(label=pl.col("value").mean())
+    schema = {name: draw.key.schema[name] for name in UNIT}
+    left_out = pl.DataFrame(list(draw.left_out), schema=schema, orient="row")
+    return (
+        population.frame.with_columns(
+            run=pl.col("run").replace({run["run"]: known[run["answers"]] for run in population.runs})
+        )
+        .join(left_out, on=UNIT, how="anti", maintain_order="left")
+        .join(draw.key.select("run", *UNIT, "probability"), on=["run", *UNIT], how="left", maintain_order="left")
+        .join(labels, on=["run", *UNIT], how="left", maintain_order="left")
+        .with_columns(stratum=pl.concat_str(STRATUM[:2], separator="\0"))
+    )
 
 
 def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Population, str, tuple[str, ...]]:
@@ -127,25 +141,19 @@ def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Populat
 
 
 def apply_labels(
-    runs: Sequence[Run], population: Population, draw: Draw, verdicts: pl.DataFrame, *, scorer: str = "", seed: int = 1
+    runs: Sequence[Run],
+    population: Population,
+    draw: Draw,
+    verdicts: pl.DataFrame,
+    notes: Sequence[str] = (),
+    scorer: str = "",
 ) -> Audit:
     """Correct the scores of ``population`` by ``verdicts`` on the answers of ``draw``.
 
     The label of an answer is the mean of what people say of it; where all could not assess it, it has none. Without a
     draw (its id is ""), people's share and the scorer's stand side by side, with no interval.
     """
-    labels = verdicts.group_by("run", *UNIT).agg(label=pl.col("value").mean())
-    drawn = draw.key.select("run", *UNIT, "probability")
-    left_out = pl.DataFrame(
-        list(draw.left_out), schema=dict.fromkeys(UNIT, pl.String) | {"sample": pl.Int64}, orient="row"
-    )
-    answers = (
-        _as_in_draw(population, draw)
-        .join(left_out, on=UNIT, how="anti", maintain_order="left")
-        .join(drawn, on=["run", *UNIT], how="left", maintain_order="left")
-        .join(labels, on=["run", *UNIT], how="left", maintain_order="left")
-        .with_columns(stratum=pl.concat_str(STRATUM[:2], separator="\0"))
-    )
+    answers = labelled_answers(population, draw, verdicts)
     manifests = {
         name: run.manifest for name, run in zip(answers["system"].unique(maintain_order=True), runs, strict=True)
     }
@@ -156,24 +164,17 @@ def apply_labels(
     return Audit(
         draw.id,
         draw.rubric,
-        rubric_of(draw.rubric.partition("@")[0]).question,
+        draw.asked.question,
         draw.metric,
         scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
         pl.DataFrame(scores, schema=SCORE_SCHEMA),
         pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA),
         pl.DataFrame(raters, schema=RATER_SCHEMA),
-        _agreement(verdicts, seed),
+        _agreement(verdicts, draw.seed),
         verdicts,
         _proposals(runs, answers, verdicts, draw),
-        _notes(verdicts, answers, draw),
+        (*notes, *_notes(verdicts, answers, draw)),
     )
-
-
-def _as_in_draw(population: Population, draw: Draw) -> pl.DataFrame:
-    """The answers with the signatures that their runs had when they were drawn: judging anew changes the run's own."""
-    drawn = {run["answers"]: run["run"] for run in draw.runs}
-    names = {run["run"]: drawn.get(run["answers"], run["run"]) for run in population.runs}
-    return population.frame.with_columns(run=pl.col("run").replace(names))
 
 
 def _parts(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -265,7 +266,7 @@ def _agreement(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
             by_answer.setdefault(tuple(answer), {})[rater] = value
         table = [[values.get(rater) for rater in raters] for values in by_answer.values()]
         if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
-            wanted = ("percent", "cohen", "krippendorff-nominal")
+            wanted: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
             found = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
             rows += [{"culture": culture, **row} for row in found]
     return pl.DataFrame(rows, schema={"culture": pl.String, **AGREEMENT})
@@ -273,7 +274,7 @@ def _agreement(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFrame, draw: Draw) -> pl.DataFrame:
     """Answers that the scorer found wrong and at least two thirds of the people right, each wording once a question."""
-    questions = {}
+    questions: dict[tuple[str, str], str] = {}
     for run in runs:
         asked = "question" if "question" in run.items.columns else "prompt"
         questions |= {

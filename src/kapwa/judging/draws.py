@@ -95,6 +95,11 @@ class Draw:
     left_out: tuple[tuple[str, str, int], ...]
     key: pl.DataFrame
 
+    @property
+    def asked(self) -> Rubric:
+        """What people are asked."""
+        return rubric_of(self.rubric.partition("@")[0])
+
 
 def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: str | None = None) -> Population:
     """Return the answers of ``runs`` with the scores of ``metric`` (None: their first headline metric).
@@ -241,7 +246,7 @@ def write_draw(
     out = Path(out)
     if (out / DRAW).exists():
         raise UsageError(f"{out} holds a draw already, and people may be labelling it.", hint="Name another folder.")
-    rubric = rubric_of(made.rubric.partition("@")[0])
+    rubric = made.asked
     instructions = instructions_for("audit").format(question=rubric.question, criterion=rubric.criterion)
     questions = {(row["item_id"], row["variant"]): row for row in runs[0].items.iter_rows(named=True)}
     files: dict[str, bytes] = {}

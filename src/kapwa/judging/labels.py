@@ -119,7 +119,7 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
         by_code.setdefault(row["answer"], []).append(row)
         for name in (row["item_id"], f"{row['item_id']}/{row['variant']}"):
             by_item.setdefault(name, []).append(row)
-    criterion = rubric_of(draw.rubric.partition("@")[0]).criterion
+    criterion = draw.asked.criterion
     names = _raters(labels)
     verdicts, repeats = [], []
     for label in labels:

@@ -197,3 +197,29 @@ def _proposal_table(audit: Audit) -> Table:
     ]
     caption = "Wordings that the scorer calls wrong and people right: proposals for the key"
     return Table("audit-proposals", caption, audit.proposals, columns)
+
+
+def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
+    """How many questions people label in each culture and language for ± ``half_width``."""
+
+    def needed(row: Row) -> Cell:
+        count = row["corrected"] if row["use"] == "corrected" else row["people"]
+        return Cell(f"{count:,}", f"of {row['questions']:,}", number=True, strong=True)
+
+    def saving(row: Row) -> Cell:
+        return Cell("no saving" if row["use"] == "people" else f"{wording.decimal(row['saving'], 1)}×")
+
+    columns = [
+        Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
+        Column("Questions to label", needed),
+        count_column("Without the scorer", "people"),
+        Column("Saving", saving),
+        count_column("Answers to read", "answers"),
+        Column("Hours a person", lambda row: Cell(wording.decimal(row["hours"], 1), number=True)),
+        Column("From", lambda row: Cell(row["grounds"])),
+    ]
+    note = (
+        "All runs’ answers to a question are labelled. Under 40 labels of a culture, people’s share alone is printed."
+    )
+    caption = f"Labels for a 95% interval of ± {wording.points(half_width, SHARE, 1)}"
+    return Table("audit-plan", caption, plan, columns, note)
