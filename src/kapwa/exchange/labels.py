@@ -111,18 +111,12 @@ def _named(metadata: dict[str, Any], *names: str) -> dict[str, str]:
 def _inspect(row: Row, path: Path) -> Label:
     """A score of one sample; its epoch is the sample of an item, counted from 1."""
     metadata, cell = _metadata(row, path), cell_of(row, path, "value", filled=True)
-    text = _LETTERS.get(cell.text.casefold(), cell.text)
-    try:
-        value = float(text)
-    except ValueError:
-        value = said(cell)[1] or 0.0
-    if not 0 <= value <= 1:
-        raise cell.error(f"{cell.shown} does not lie between 0 and 1.")
+    state, value = said(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
     epoch = cell_of(row, path, "epoch")
     sample = str(int(epoch.text) - 1) if epoch.text.isdecimal() else ""
     names = {"sample": sample} | _named(metadata, "answer", "draw", "system", "variant", "sample", "rubric")
     rater, item = str(metadata.get("rater") or path.stem), cell_of(row, path, "id", filled=True).text
-    return Label(rater, "judged", value, cell, item_id=item, remark=row.cells.get("explanation", ""), **names)
+    return Label(rater, state, value, cell, item_id=item, remark=row.cells.get("explanation", ""), **names)
 
 
 def _argilla(row: Row, path: Path, criterion: str) -> Iterator[Label]:

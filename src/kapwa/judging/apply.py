@@ -191,12 +191,12 @@ def _score_rows(
 ) -> Iterator[dict[str, Any]]:
     """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
     system, variant = part["system"][0], part["variant"][0]
-    facts = [*_arrays(part, "value", "label"), part["probability"].fill_null(1.0).to_numpy()]
-    places = part["stratum"].to_list(), part["cluster"].to_list()
-    rows = corrected_means(*facts, *places)
-    rows += [corrected_over_strata(*facts, *places)] if len(rows) > 1 else []
+    value, label = _arrays(part, "value", "label")
+    chances, strata, clusters = part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
+    rows = corrected_means(value, label, chances, strata, clusters)
+    rows += [corrected_over_strata(value, label, chances, strata, clusters)] if len(rows) > 1 else []
     for row in rows:
-        where = _where(row, variant, draw.metric, len(set(places[0])))
+        where = _where(row, variant, draw.metric, strata.n_unique())
         whose = {name: where[name] for name in ("culture", "language") if where[name]}
         signed = signature(manifests[system], draw.metric, variant, whose)
         more = f"|audit:{draw.id or 'none'}|rubric:{draw.rubric}|labels:{row.labelled}"
@@ -231,11 +231,10 @@ def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, A
     for variant in dict.fromkeys(variant for _, variant in parts):
         for a, b in combinations([name for name in systems if (name, variant) in parts], 2):
             both = parts[a, variant].join(parts[b, variant], on=UNIT, suffix="_b", maintain_order="left")
-            values = _arrays(both, "value", "value_b", "label", "label_b")
-            strata = both["stratum"].to_list()
-            chances = both["probability"].fill_null(1.0).to_numpy()
-            for row in corrected_difference(*values, chances, strata, both["cluster"].to_list()):
-                where = _where(row, variant, metric, len(set(strata)))
+            scores_a, scores_b, labels_a, labels_b = _arrays(both, "value", "value_b", "label", "label_b")
+            chances, strata, clusters = both["probability"].fill_null(1.0).to_numpy(), both["stratum"], both["cluster"]
+            for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, chances, strata, clusters):
+                where = _where(row, variant, metric, strata.n_unique())
                 yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
 
 

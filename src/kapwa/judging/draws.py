@@ -129,6 +129,8 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     unknown = next((part for part in variants if part not in known), None)
     if unknown is not None:
         raise UsageError(f"{runs[0].path} has no variant {unknown!r}.", hint=nearest(unknown, known))
+    if len({run.manifest["signature"] for run in runs}) < len(runs):
+        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
     units = [frame.filter(pl.col("value").is_not_null() & pl.col("text").is_not_null()) for frame in frames]
@@ -200,11 +202,11 @@ def draw(population: Population, *, n: int, seed: int, rubric: str, doubtful: bo
 
 
 def allocate(n: int, doubtful: int, others: int) -> tuple[int, int]:
-    """How many of ``n`` questions are drawn among the doubtful ones and among the others: at least two, or all."""
+    """How many of ``n`` questions are drawn among the doubtful ones and among the others: at least one of each."""
     if n >= doubtful + others:
         return doubtful, others
     share = FAVOUR * doubtful / (FAVOUR * doubtful + others)
-    rest = max(min(others, 2), n - min(doubtful, round(n * share)))
+    rest = max(min(others, 1), n - min(doubtful, round(n * share)))
     rest = min(rest, others, n - min(doubtful, 1))
     return min(doubtful, n - rest), rest
 
@@ -297,9 +299,6 @@ def _notes(made: Draw) -> tuple[str, ...]:
         notes.append(
             f"{len(made.left_out)} questions (with variant and sample) are left out: not every run has a scored answer."
         )
-    small = [row for row in made.strata if row["n"] == row["N"] and not row["doubtful"]]
-    if small:
-        notes.append(f"All questions are drawn in {len(small)} of {_strata(made)} strata: there are no more.")
     named = [
         code for code, system, text in made.key.select("answer", "system", "text").rows() if names_model(system, text)
     ]
@@ -309,21 +308,17 @@ def _notes(made: Draw) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _strata(made: Draw) -> int:
-    return len({tuple(row[name] for name in STRATUM) for row in made.strata})
-
-
 def read_draw(folder: Path) -> Draw:
     """Read the draw in ``folder``; raise DataError for a damaged one, or one whose key is missing or another's."""
     file = folder / DRAW
     check_ordinary(file)
     hint = "It is written by kapwa audit sample, and is never edited."
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         newer = facts.pop("format") > FORMAT
-        lists = {name: tuple(facts.pop(name)) for name in ("variants", "runs", "strata")}
-        left_out = tuple(tuple(unit) for unit in facts.pop("left_out"))
-        made = Draw(**facts, **lists, left_out=left_out, key=pl.DataFrame(schema=KEY_SCHEMA))
+        facts |= {name: tuple(facts[name]) for name in ("variants", "runs", "strata")}
+        facts["left_out"] = tuple(map(tuple, facts["left_out"]))
+        made = Draw(**facts, key=pl.DataFrame(schema=KEY_SCHEMA))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError("is no draw, or damaged.", path=file, hint=hint) from None
     if newer:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import header_of, short_names
+from kapwa.datasets.sheets import header_of
 from kapwa.errors import DataError, nearest
 from kapwa.judging.draws import CANNOT, Draw, Population, coded, rubric_of
 from kapwa.judging.verdicts import ANSWER_SCHEMA, State, Verdict, verdict_frame
@@ -43,15 +44,16 @@ class Label(NamedTuple):
 
 
 def said(cell: Cell) -> tuple[State, float | None]:
-    """Read yes, no or "cannot assess" in a cell that is not empty."""
+    """Read yes, no, a share between them, or "cannot assess" in a cell that is not empty."""
     if cell.text.casefold() in _CANNOT:
         return "cannot-assess", None
-    try:
-        answer = parse_answer(cell.text)
-    except ValueError:
-        hint = f"Write yes, no or {CANNOT} (or yes and no in Arabic, Spanish, Korean, Amharic or Filipino)."
-        raise cell.error(f"{cell.shown} is neither yes, no nor {CANNOT!r}.", hint) from None
-    return "judged", float(bool(answer))
+    with suppress(ValueError):
+        if 0 <= float(cell.text) <= 1:
+            return "judged", float(cell.text)
+    with suppress(ValueError):
+        return "judged", float(bool(parse_answer(cell.text)))
+    hint = f"Write yes, no or {CANNOT} (or yes and no in Arabic, Spanish, Korean, Amharic or Filipino)."
+    raise cell.error(f"{cell.shown} is neither yes, no nor {CANNOT!r}.", hint)
 
 
 def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
@@ -69,33 +71,23 @@ def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
             raise DataError(message, path=path, row=1, hint=nearest(needed[0], header))
     for row in rows:
         cell = answer_of(row, path, column)
-        states = row.cells.get("state", "").strip() if column == "value" else ""
         if row.cells.get("kind", "").strip() == "judge":
-            raise cell_of(row, path, "kind").error(
-                "a judge's verdict is no label of a person.", "Name judges' verdicts with --scorer."
-            )
-        if states == "cannot-assess":
+            message, remedy = "a judge's verdict is no label of a person.", "Name judges' verdicts with --scorer."
+            raise cell_of(row, path, "kind").error(message, remedy)
+        if column == "value" and row.cells["state"].strip() == "cannot-assess":
             yield _label(row, path, cell, "cannot-assess", None)
         elif cell.text:
-            yield _label(row, path, cell, *(said(cell) if column == criterion else _share(cell)))
-
-
-def _share(cell: Cell) -> tuple[State, float]:
-    try:
-        value = float(cell.text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise cell.error(f"{cell.shown} does not lie between 0 and 1.")
-    return "judged", value
+            yield _label(row, path, cell, *said(cell))
 
 
 def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) -> Label:
-    form_id = cell_of(row, path, "form_id").text
-    form = _FORM_ID.fullmatch(form_id)
     names = ("answer", "system", "item_id", "variant", "sample", "rubric")
     named = {name: cell_of(row, path, name).text for name in names}
-    rater = cell_of(row, path, "rater").text or form_id or cell_of(row, path, "form_id", filled=True).text
+    form_id = cell_of(row, path, "form_id").text
+    form = _FORM_ID.fullmatch(form_id)
+    rater = cell_of(row, path, "rater").text or (form[2] if form else form_id)
+    if not rater:
+        raise cell.error("nobody is named who says so.", "Fill in 'form_id' as it was, or 'rater'.")
     draw = form[1] if form else cell_of(row, path, "draw").text
     return Label(rater, state, value, cell, draw=draw, remark=remark_of(row), **named)
 
@@ -120,26 +112,18 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
         for name in (row["item_id"], f"{row['item_id']}/{row['variant']}"):
             by_item.setdefault(name, []).append(row)
     criterion = draw.asked.criterion
-    names = _raters(labels)
     verdicts, repeats = [], []
     for label in labels:
         _check_same(label, draw)
         answers = by_code.get(label.answer, []) if label.answer and draw.id else by_item.get(label.item_id, [])
         for row in _chosen(label, answers, draw, by_code if label.answer and draw.id else by_item):
             place = {name: row[name] for name in ANSWER_SCHEMA}
-            said_by = (names[label.rater], "person", draw.rubric, criterion, label.state, label.value, label.remark)
-            verdicts.append(Verdict(*place.values(), *said_by))  # type: ignore[arg-type]  # cells of a typed table
+            said_by = (label.rater, "person", draw.rubric, criterion, label.state, label.value, label.remark)
+            verdicts.append(Verdict(*place.values(), *said_by))  # type: ignore[arg-type, call-arg]  # cells of a typed table
             shown = label.answer or label.item_id
-            repeats.append(((label.rater, *place.values()), label.place, f"{names[label.rater]} labels {shown!r}"))
+            repeats.append(((label.rater, *place.values()), label.place, f"{label.rater} labels {shown!r}"))
     refuse_repeats(repeats)
     return verdict_frame(verdicts)
-
-
-def _raters(labels: Iterable[Label]) -> dict[str, str]:
-    """Call the person of a sheet by the folder and number, "Assam-p1"; other names stay."""
-    forms = {label.rater: _FORM_ID.fullmatch(label.rater) for label in labels}
-    short = {rater: form[2] if form else rater for rater, form in forms.items()}
-    return short if len(set(short.values())) == len(short) else short_names(forms, "audit")
 
 
 def _check_same(label: Label, draw: Draw) -> None:

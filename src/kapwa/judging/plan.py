@@ -64,7 +64,7 @@ def _spreads(part: pl.DataFrame, agreement: float | None) -> tuple[float, float]
     if agreement is not None:
         mean = float(part["value"].to_numpy().mean())
         variance = max(mean * (1 - mean), 0.05)  # a scorer that finds none or all right does not know that
-        return variance, min(1 - agreement, variance)
+        return variance, min(max(1 - agreement, 1e-6), variance)
     labelled = part.filter(pl.col("label").is_not_null())
     if labelled.height < 2:
         raise UsageError("The pilot has fewer than two labels.", hint="Label more, or plan with --agreement.")

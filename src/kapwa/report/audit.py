@@ -145,7 +145,7 @@ def _estimates(*, signed: bool) -> list[Column]:
 
 
 _USE = Column(
-    "Read", lambda row: Cell({"none": "neither"}.get(row["use"], row["use"]), _REASONS.get(row["reason"], ""))
+    "Read", lambda row: Cell("neither" if row["use"] == "none" else row["use"], _REASONS.get(row["reason"], ""))
 )
 
 
