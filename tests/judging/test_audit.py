@@ -1,7 +1,9 @@
 """Draws, labels and corrected scores: equal draws, known probabilities, refusals, and numbers that are right."""
 
 import json
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import openpyxl
@@ -12,6 +14,7 @@ from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_r
 import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
+from kapwa.judging.plan import plan_labels
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
 from kapwa.runs.directory import Run
 
@@ -86,14 +89,13 @@ def test_doubtful_questions_are_drawn_more_often_and_the_others_still_are(runs: 
         assert sum(part["n"] for part in parts.values()) == 6
 
 
-@pytest.mark.parametrize("n", range(1, 31))
-@pytest.mark.parametrize("doubtful", [0, 1, 3, 20])
-@pytest.mark.parametrize("others", [0, 1, 3, 20])
-def test_a_part_is_never_drawn_more_often_than_it_has_questions(n: int, doubtful: int, others: int) -> None:
-    parts = allocate(n, doubtful, others)
-    assert 0 <= parts[0] <= doubtful
-    assert 0 <= parts[1] <= others
-    assert sum(parts) == min(n, doubtful + others)
+def test_a_part_is_never_drawn_more_often_than_it_has_questions() -> None:
+    for n, doubtful, others in product(range(1, 31), (0, 1, 3, 20), (0, 1, 3, 20)):
+        parts = allocate(n, doubtful, others)
+        assert 0 <= parts[0] <= doubtful
+        assert 0 <= parts[1] <= others
+        assert sum(parts) == min(n, doubtful + others)
+        assert n < 2 or min(parts) > 0 or 0 in (doubtful, others)
 
 
 def test_of_several_samples_one_is_drawn_with_its_probability(tmp_path: Path) -> None:
@@ -317,14 +319,40 @@ def test_a_judge_may_stand_as_the_scorer(runs: list[Run], sheets: Path, tmp_path
 # --- the plan ----------------------------------------------------------------------------------------------
 
 
-def test_a_plan_says_how_many_labels_and_when_the_scorer_saves_none(runs: list[Run], sheets: Path) -> None:
+def planned(agreement: float, *, pilot: int | None = None, **settings: Any) -> list[dict[str, Any]]:
+    """The plan for 600 questions of two cultures; of a ``pilot``, so many labels of each are known."""
+    random, rows = np.random.default_rng(1), []
+    for culture in ("Assam", "US"):
+        right = (random.random(600) < 0.5).astype(float)
+        value = np.where(random.random(600) < agreement, right, 1 - right)
+        drawn = np.arange(600) < (pilot or 0)
+        rows += [
+            {"system": "A", "culture": culture, "language": "en", "variant": "v", "cluster": str(i), "value": value[i]}
+            | {"label": right[i] if drawn[i] else None, "probability": (pilot or 0) / 600 if drawn[i] else None}
+            | {"stratum": culture}
+            for i in range(600)
+        ]
+    frame = pl.DataFrame(rows, schema_overrides={"label": pl.Float64, "probability": pl.Float64})
+    assumed = {} if pilot else {"agreement": agreement}
+    return plan_labels(frame, half_width=0.08, **assumed, **settings).to_dicts()
+
+
+@pytest.mark.parametrize("pilot", [None, 60])
+def test_a_plan_says_how_many_labels_and_when_the_scorer_saves_none(pilot: int | None) -> None:
+    for row in planned(0.95, pilot=pilot, seconds=60):
+        assert row["use"] == "corrected"
+        assert row["labels"] == row["corrected"] < 0.6 * row["people"]
+        assert row["hours"] == pytest.approx(row["answers"] / 60)
+        assert row["answers"] == row["labels"]
+        assert row["grounds"] == ("its own labels" if pilot else "assumed")
+    for row in planned(0.5, pilot=pilot):
+        assert (row["use"], row["reason"]) == ("people", "no-saving")
+        assert 140 < row["labels"] == row["people"] < 170  # .25 × 1.96² / .08² = 150
+
+
+def test_a_plan_takes_runs_and_a_pilot(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
-    perfect = kapwa.audit_plan(runs, half_width=0.3, agreement=1.0, seconds=60)
-    useless = kapwa.audit_plan(runs, half_width=0.3, agreement=0.5)
-    assert (perfect["corrected"] < perfect["people"]).all()
-    assert set(useless["use"]) == {"people"}
-    assert perfect["hours"].to_list() == pytest.approx((perfect["answers"] / 60).to_list())
-    piloted = kapwa.audit_plan(runs, half_width=0.3, pilot=sheets)
-    assert set(piloted["grounds"]) == {"all labels together"}
-    with pytest.raises(UsageError, match="half-width is 0"):
+    assert set(kapwa.audit_plan(runs, half_width=0.3)["answers"]) <= {2 * n for n in range(1, 16)}
+    assert set(kapwa.audit_plan(runs, half_width=0.3, pilot=sheets)["grounds"]) <= {"its own labels", "all labels"}
+    with pytest.raises(UsageError, match="± 0 of 15 answers cannot be planned for"):
         kapwa.audit_plan(runs, half_width=0)

@@ -84,7 +84,7 @@ def read_labels(paths: Sequence[str | Path], criterion: str) -> tuple[list[Label
         labels += read
         filled |= {path.with_suffix("")} if read else set()
     empty = sorted({path.with_suffix("") for path in files} - filled)
-    notes = [f"{len(empty)} sheets are not filled in: {', '.join(path.name for path in empty[:5])}."] if empty else []
+    notes = [f"Not filled in: {', '.join(path.name for path in empty[:5])}{', …' * (len(empty) > 5)}."] if empty else []
     if not labels:
         message = "no label is filled in." if files else "holds no sheets."
         raise DataError(

@@ -11,13 +11,11 @@ import polars as pl
 
 from kapwa.errors import DataError, UsageError
 from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
-from kapwa.people.agreement import SCHEMA as AGREEMENT
-from kapwa.people.agreement import agreement_rows, has_majority
+from kapwa.people.agreement import has_majority
+from kapwa.people.labelling import agreement_by_culture, nesting_notes, rater_table
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import signature
-from kapwa.stats.agreement import Coefficient
 from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
-from kapwa.stats.intervals import mean_estimates
 
 _ESTIMATE = {
     **dict.fromkeys(("n", "labelled", "clusters"), pl.Int64),
@@ -29,22 +27,11 @@ _ESTIMATE = {
 _WHERE = {**dict.fromkeys(("culture", "language", "variant", "metric"), pl.String), "strata": pl.Int64}
 SCORE_SCHEMA = {"system": pl.String, **_WHERE, **_ESTIMATE, "signature": pl.String}
 DIFFERENCE_SCHEMA = {"a": pl.String, "b": pl.String, **_WHERE, **_ESTIMATE, "p_value": pl.Float64}
-RATER_SCHEMA = {
-    **dict.fromkeys(("culture", "rater"), pl.String),
-    **dict.fromkeys(("answers", "cannot_assess"), pl.Int64),
-    "yes": pl.Float64,
-    "compared": pl.Int64,
-    **dict.fromkeys(("leniency", "low", "high"), pl.Float64),
-}
 PROPOSAL_SCHEMA = {
     **dict.fromkeys(("item_id", "culture", "language", "question", "group", "wording"), pl.String),
     **dict.fromkeys(("votes", "raters"), pl.Int64),
     **dict.fromkeys(("draw", "rubric"), pl.String),
 }
-_NESTED = (
-    "No person labelled answers of all {many}: what looks like a difference between {many} may be one between strict "
-    "and mild people. Let some people label answers of several {many} where they can."
-)
 
 
 @dataclass(frozen=True)
@@ -160,7 +147,6 @@ def apply_labels(
     inferred = bool(draw.id)
     scores = [row for part in _parts(answers) for row in _score_rows(part, draw, manifests, scorer, inferred)]
     pairs = list(_difference_rows(answers, draw.metric)) if inferred else []
-    raters = _rater_rows(verdicts)
     return Audit(
         draw.id,
         draw.rubric,
@@ -169,8 +155,8 @@ def apply_labels(
         scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
         pl.DataFrame(scores, schema=SCORE_SCHEMA),
         pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA),
-        pl.DataFrame(raters, schema=RATER_SCHEMA),
-        _agreement(verdicts, draw.seed),
+        rater_table(verdicts),
+        agreement_by_culture(verdicts, draw.seed),
         verdicts,
         _proposals(runs, answers, verdicts, draw),
         (*notes, *_notes(verdicts, answers, draw)),
@@ -186,17 +172,22 @@ def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:
     return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
 
 
+def corrected_rows(part: pl.DataFrame) -> list[Corrected]:
+    """The corrected means of one run and variant: of each stratum, then, where there are several, over them."""
+    value, label = _arrays(part, "value", "label")
+    chances, strata, clusters = part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
+    rows = corrected_means(value, label, chances, strata, clusters)
+    return rows + ([corrected_over_strata(value, label, chances, strata, clusters)] if len(rows) > 1 else [])
+
+
 def _score_rows(
     part: pl.DataFrame, draw: Draw, manifests: Mapping[str, Any], scorer: str, inferred: bool
 ) -> Iterator[dict[str, Any]]:
     """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
     system, variant = part["system"][0], part["variant"][0]
-    value, label = _arrays(part, "value", "label")
-    chances, strata, clusters = part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
-    rows = corrected_means(value, label, chances, strata, clusters)
-    rows += [corrected_over_strata(value, label, chances, strata, clusters)] if len(rows) > 1 else []
+    rows = corrected_rows(part)
     for row in rows:
-        where = _where(row, variant, draw.metric, strata.n_unique())
+        where = _where(row, variant, draw.metric, max(len(rows) - 1, 1))
         whose = {name: where[name] for name in ("culture", "language") if where[name]}
         signed = signature(manifests[system], draw.metric, variant, whose)
         more = f"|audit:{draw.id or 'none'}|rubric:{draw.rubric}|labels:{row.labelled}"
@@ -215,13 +206,9 @@ def _estimate(row: Corrected, inferred: bool) -> dict[str, Any]:
     facts = {name: value for name, value in row._asdict().items() if name in _ESTIMATE}
     if not inferred:
         kept = ("n", "labelled", "clusters", "automatic", "automatic_low", "automatic_high", "people", "bias")
-        return {name: facts[name] if name in kept else None for name in _ESTIMATE} | {
-            "use": "none",
-            "reason": "hand-picked",
-        }
-    source = {"corrected": ("value", "low", "high"), "people": ("people", "people_low", "people_high")}.get(row.use, ())
-    shown = (facts[name] for name in source) if source else (None, None, None)
-    return facts | dict(zip(("shown", "shown_low", "shown_high"), shown, strict=True))
+        return {**{name: facts[name] for name in kept}, "use": "none", "reason": "hand-picked"}
+    shown = {"corrected": (row.value, row.low, row.high), "people": (row.people, row.people_low, row.people_high)}
+    return facts | dict(zip(("shown", "shown_low", "shown_high"), shown.get(row.use, (None,) * 3), strict=True))
 
 
 def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
@@ -236,39 +223,6 @@ def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, A
             for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, chances, strata, clusters):
                 where = _where(row, variant, metric, strata.n_unique())
                 yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
-
-
-def _rater_rows(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """How often each person says yes, and by how much more often than the others do on the same answers."""
-    answers = ["culture", "item_id", "variant", "sample", "answer"]
-    labels = verdicts.unique([*answers, "rater"], maintain_order=True)  # one text of several runs is labelled once
-    others = (pl.col("value").sum().over(answers) - pl.col("value")) / (pl.col("value").count().over(answers) - 1)
-    labels = labels.with_columns(
-        ahead=pl.when(pl.col("value").count().over(answers) > 1).then(pl.col("value") - others)
-    )
-    for (culture, rater), part in labels.sort("culture", "rater").group_by("culture", "rater", maintain_order=True):
-        compared = part.filter(pl.col("ahead").is_not_null())
-        row = {"culture": culture, "rater": rater, "answers": part["value"].count(), "yes": part["value"].mean()}
-        row |= {"cannot_assess": part["value"].null_count(), "compared": compared.height}
-        if compared.height:
-            estimate = mean_estimates(compared["ahead"].to_numpy(), compared["cluster"].to_list())[0]
-            row |= {"leniency": estimate.value, "low": estimate.low, "high": estimate.high}
-        yield row
-
-
-def _agreement(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
-    rows = []
-    for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
-        raters = sorted(part["rater"].unique())
-        by_answer: dict[tuple[str, ...], dict[str, float | None]] = {}
-        for *answer, rater, value in part.select("cluster", "item_id", "variant", "answer", "rater", "value").rows():
-            by_answer.setdefault(tuple(answer), {})[rater] = value
-        table = [[values.get(rater) for rater in raters] for values in by_answer.values()]
-        if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
-            wanted: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
-            found = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
-            rows += [{"culture": culture, **row} for row in found]
-    return pl.DataFrame(rows, schema={"culture": pl.String, **AGREEMENT})
 
 
 def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFrame, draw: Draw) -> pl.DataFrame:
@@ -295,14 +249,10 @@ def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[s
     if not draw.id:
         notes.append("These labels are of no random draw: they say nothing of the answers that nobody labelled.")
     else:
-        drawn, unlabelled = (
-            answers["probability"].count(),
-            answers.filter(pl.col("probability").is_not_null())["label"].null_count(),
-        )
-        if unlabelled:
-            notes.append(
-                f"{unlabelled} of {drawn} drawn answers have no label yet; they are taken to be like the others."
-            )
+        drawn = answers.filter(pl.col("probability").is_not_null())["label"]
+        if drawn.has_nulls():
+            missing = f"{drawn.null_count()} of {len(drawn)} drawn answers have no label"
+            notes.append(f"{missing}; they are taken to be like the others.")
     cannot = verdicts.filter(state="cannot-assess").height
     if cannot:
         notes.append(f"{cannot} labels are “cannot assess”: they count neither as right nor as wrong.")
@@ -310,16 +260,4 @@ def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[s
     if empty.height:
         names = ", ".join(" / ".join(row[:3]) for row in empty.rows()[:5])
         notes.append(f"No answer is labelled in {empty.height} strata, so nothing is corrected there: {names}.")
-    for column, many in (("culture", "cultures"), ("system", "systems")):
-        if _nested(verdicts, column):
-            notes.append(_NESTED.format(many=many))
-    return tuple(notes)
-
-
-def _nested(verdicts: pl.DataFrame, column: str) -> bool:
-    """Whether no chain of people joins all values of ``column``: then people and values cannot be told apart."""
-    groups = [set(values) for values in verdicts.group_by("rater").agg(pl.col(column).unique())[column].to_list()]
-    reached = set(groups[0]) if groups else set()
-    while more := [group for group in groups if group & reached and not group <= reached]:
-        reached = reached.union(*more)
-    return len(reached) < verdicts[column].n_unique()
+    return (*notes, *nesting_notes(verdicts))

@@ -2,75 +2,67 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from kapwa.errors import UsageError
-from kapwa.stats.clusters import FloatArray
-from kapwa.stats.corrected import labels_needed
+from kapwa.judging.apply import corrected_rows
+from kapwa.judging.draws import STRATUM
+from kapwa.stats.corrected import Corrected, LabelPlan, labels_needed
 
 PLAN_SCHEMA = {
-    **dict.fromkeys(("culture", "language", "variant"), pl.String),
-    **dict.fromkeys(("questions", "people", "corrected"), pl.Int64),
+    **dict.fromkeys(STRATUM, pl.String),
+    **dict.fromkeys(("questions", "labels", "people", "corrected"), pl.Int64),
     "saving": pl.Float64,
-    **dict.fromkeys(("use", "grounds"), pl.String),
-    **dict.fromkeys(("answers", "pilot_labels"), pl.Int64),
+    **dict.fromkeys(("use", "reason", "grounds"), pl.String),
+    "answers": pl.Int64,
     "hours": pl.Float64,
 }
-# A pilot with fewer labels of a stratum is read for all strata together.
-_ENOUGH = 20
-SECONDS = 30.0
+# A scorer that finds none or all right does not know that: the share of right answers is taken to lie between these.
+_SHARES = (0.1, 0.9)
 
 
 def plan_labels(
-    answers: pl.DataFrame, *, half_width: float, agreement: float | None = None, seconds: float = SECONDS
+    answers: pl.DataFrame, *, half_width: float, agreement: float | None = None, seconds: float = 30.0
 ) -> pl.DataFrame:
     """Return a row a stratum: labelled questions needed for ± ``half_width``, with the scorer and without.
 
-    ``answers``: every answer with ``value``, and of a pilot ``label`` and ``probability`` (null where not labelled).
-    ``agreement``: without a pilot, the assumed share of answers that people and scorer judge alike. Of several runs the
-    one that needs most counts. ``hours``: of one person who needs so many ``seconds`` for an answer. Raises UsageError
-    for values that cannot be.
+    ``answers``: of a pilot those of :func:`kapwa.judging.apply.labelled_answers`; else with ``value`` alone, and the
+    ``agreement``, the assumed share of answers that people and scorer judge alike. Of several runs the one that needs
+    most counts. ``labels``: of questions, null where even all are too few. ``hours``: of one person who needs so many
+    ``seconds`` for an answer. Raises UsageError for a pilot that tells nothing.
     """
-    if not 0 < half_width < 0.5:
-        raise UsageError(f"The half-width is {half_width:g}; it is above 0 and below 0.5.", hint="0.05 is ± 5 points.")
-    if agreement is not None and not 0.5 <= agreement <= 1:
-        raise UsageError(f"The agreement is {agreement:g}; it lies between 0.5 and 1.")
     runs, rows = answers["system"].n_unique(), []
-    whole = {system: _spreads(part, agreement) for (system,), part in answers.group_by("system")}
-    for place, part in answers.group_by("culture", "language", "variant", maintain_order=True):
-        plans = []
-        pilot = 0 if agreement is not None else int(part["label"].count()) // runs
+    for place, part in answers.group_by(STRATUM, maintain_order=True):
+        plans: list[tuple[LabelPlan, str]] = []
         for (system,), of_run in part.group_by("system", maintain_order=True):
-            few = agreement is None and pilot < _ENOUGH
-            variance, residual = whole[system] if few else _spreads(of_run, agreement)
-            plans.append(labels_needed(of_run.height, half_width, variance=variance, residual=residual))
-        most = max(plans, key=lambda plan: plan.corrected if plan.use == "corrected" else plan.people)
-        questions = most.corrected if most.use == "corrected" else most.people
-        facts: dict[str, Any] = dict(zip(("culture", "language", "variant"), place, strict=True))
-        facts |= {"questions": part.height // runs, "people": most.people, "corrected": most.corrected}
-        grounds = (
-            "assumed" if agreement is not None else "its own labels" if pilot >= _ENOUGH else "all labels together"
-        )
-        facts |= {"saving": most.saving, "use": most.use, "grounds": grounds, "answers": questions * runs}
-        rows.append(facts | {"pilot_labels": pilot, "hours": questions * runs * seconds / 3600})
+            if agreement is not None:
+                share = min(max(float(of_run["value"].to_numpy().mean()), _SHARES[0]), _SHARES[1])
+                plans.append((labels_needed(of_run.height, half_width, agreement=agreement, share=share), "assumed"))
+            else:
+                whole = answers.filter(system=system, variant=place[2])
+                plans.append(
+                    _from_pilot(of_run.height, half_width, corrected_rows(of_run)[0], corrected_rows(whole)[-1])
+                )
+        plan, grounds = max(plans, key=lambda pair: _needed(pair[0]) or part.height)
+        facts: dict[str, Any] = {
+            name: getattr(plan, name) for name in ("people", "corrected", "saving", "use", "reason")
+        }
+        questions = part.height // runs
+        read = (_needed(plan) or questions) * runs
+        facts |= {"questions": questions, "labels": _needed(plan), "grounds": grounds, "answers": read}
+        rows.append({**dict(zip(STRATUM, place, strict=True)), **facts, "hours": read * seconds / 3600})
     return pl.DataFrame(rows, schema=PLAN_SCHEMA)
 
 
-def _spreads(part: pl.DataFrame, agreement: float | None) -> tuple[float, float]:
-    """The variance of labels, and of labels less the best part of the scores: of a pilot, or as assumed."""
-    if agreement is not None:
-        mean = float(part["value"].to_numpy().mean())
-        variance = max(mean * (1 - mean), 0.05)  # a scorer that finds none or all right does not know that
-        return variance, min(max(1 - agreement, 1e-6), variance)
-    labelled = part.filter(pl.col("label").is_not_null())
-    if labelled.height < 2:
-        raise UsageError("The pilot has fewer than two labels.", hint="Label more, or plan with --agreement.")
-    scores, labels = (labelled[name].to_numpy().astype(np.float64) for name in ("value", "label"))
-    weights = 1 / labelled["probability"].to_numpy()
-    covariance: FloatArray = np.cov(np.vstack([labels, scores]), aweights=weights)
-    used = min(max(covariance[0, 1] / covariance[1, 1], 0.0), 1.0) if covariance[1, 1] > 0 else 0.0
-    variance = max(float(covariance[0, 0]), 1 / labelled.height / 4)  # of labels that are all alike
-    return variance, max(variance - used * (2 * covariance[0, 1] - used * covariance[1, 1]), 1e-6)
+def _needed(plan: LabelPlan) -> int | None:
+    return plan.corrected if plan.use == "corrected" else plan.people
+
+
+def _from_pilot(n: int, half_width: float, own: Corrected, whole: Corrected) -> tuple[LabelPlan, str]:
+    """Plan by a stratum's labels, or by those of all strata together where it has too few."""
+    with suppress(UsageError):
+        return labels_needed(n, half_width, pilot=own), "its own labels"
+    return labels_needed(n, half_width, pilot=whole), "all labels"

@@ -36,15 +36,17 @@ def audit_block(audit: Audit) -> Block:
     if audit.agreement.height:
         cultures = {name: culture_name(name) for name in audit.agreement["culture"].unique()}
         more.append(agreement_table("audit-agreement", "Agreement between people", audit.agreement, cultures))
+    notes = list(audit.notes)
     if audit.proposals.height:
-        more.append(_proposal_table(audit))
+        found = wording.count(audit.proposals.height, "wording")
+        notes.append(f"Most people call {found} right that the scorer calls wrong: proposals for the key (--out).")
     return {
         "title": f"What people say of {audit.title}",
         "sentences": [*map(_score_sentence, whole), *map(_difference_sentence, pairs[:_MOST_SENTENCES])],
         "tables": tables,
         "more": more,
         "criteria": [(audit.rubric, audit.question)],
-        "notes": audit.notes,
+        "notes": notes,
     }
 
 
@@ -57,12 +59,14 @@ def write_audit(audit: Audit, folder: Path) -> Path:
 
     if (folder / "draw.json").exists():
         raise UsageError(f"{folder} holds the draw.", hint="Name another folder for the results with --out.")
+    block, proposals = audit_block(audit), _proposal_table(audit)
     with filling(folder) as fresh:
         for name, table in audit.tables().items():
             write_text(fresh / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
         write_json(fresh / "corrected.json", audit.to_dict(), sort=False)
         write_inspect_labels(audit.verdicts, fresh)
-        write_text(fresh / "audit.html", render("audit.html.j2", ["report.css"], block=audit_block(audit), audit=audit))
+        page = render("audit.html.j2", ["report.css"], block=block, audit=audit, proposals=proposals)
+        write_text(fresh / "audit.html", page)
     return folder / "audit.html"
 
 
@@ -203,19 +207,19 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
     """How many questions people label in each culture and language for ± ``half_width``."""
 
     def needed(row: Row) -> Cell:
-        count = row["corrected"] if row["use"] == "corrected" else row["people"]
-        return Cell(f"{count:,}", f"of {row['questions']:,}", number=True, strong=True)
+        count = "too few" if row["labels"] is None else f"{row['labels']:,}"
+        return Cell(count, f"of {row['questions']:,}", number=True, strong=True)
 
     def saving(row: Row) -> Cell:
-        return Cell("no saving" if row["use"] == "people" else f"{wording.decimal(row['saving'], 1)}×")
+        return Cell(f"{wording.decimal(row['saving'], 1)}×" if row["use"] == "corrected" else "no saving")
 
     columns = [
         Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
-        Column("Questions to label", needed),
-        count_column("Without the scorer", "people"),
+        Column("To label", needed),
+        count_column("Without scorer", "people"),
         Column("Saving", saving),
-        count_column("Answers to read", "answers"),
-        Column("Hours a person", lambda row: Cell(wording.decimal(row["hours"], 1), number=True)),
+        count_column("Answers", "answers"),
+        Column("Hours", lambda row: Cell(wording.decimal(row["hours"], 1), number=True)),
         Column("From", lambda row: Cell(row["grounds"])),
     ]
     note = (
