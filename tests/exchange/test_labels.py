@@ -16,6 +16,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 import kapwa
 from kapwa.errors import DataError
+from kapwa.exchange.labels import label_counts
 from kapwa.judging.draws import read_draw
 from kapwa.runs.directory import Run
 
@@ -131,3 +132,15 @@ def test_wrong_records_are_refused_by_row(
     with pytest.raises(DataError, match=message) as error:
         kapwa.audit_apply(imported, [tmp_path / "sheets", file])
     assert (error.value.path, error.value.row) == (file, 1)
+
+
+def test_the_doctor_says_how_many_labels_are_missing(imported: Run, tmp_path: Path) -> None:
+    key = draw_of(imported, tmp_path / "sheets")
+    counts = label_counts(tmp_path / "sheets").to_dicts()
+    assert [(row["drawn"], row["labelled"], row["missing"]) for row in counts] == [(45, 0, 45)]
+    lines(tmp_path / "sheets" / "ana.jsonl", [{"id": item, "value": 1} for item in key["item_id"][:42]])
+    command = [sys.executable, "-m", "kapwa", "doctor", str(tmp_path / "sheets"), "--json"]
+    (row,) = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (row["drawn"], row["labelled"], row["missing"]) == (45, 42, 3)
+    told = subprocess.run(command[:-1], capture_output=True, text=True, check=True).stdout
+    assert "a corrected score" in " ".join(told.split())

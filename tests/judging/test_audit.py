@@ -356,3 +356,13 @@ def test_a_plan_takes_runs_and_a_pilot(runs: list[Run], sheets: Path) -> None:
     assert set(kapwa.audit_plan(runs, half_width=0.3, pilot=sheets)["grounds"]) <= {"its own labels", "all labels"}
     with pytest.raises(UsageError, match="± 0 of 15 answers cannot be planned for"):
         kapwa.audit_plan(runs, half_width=0)
+
+
+def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets)
+    page = kapwa.write_report(runs, tmp_path / "report.html", people=[sheets]).read_text(encoding="utf-8")
+    assert "Right answers by the scorer, by people, and corrected" in page
+    assert "people would call" in page
+    others = planted_runs(tmp_path, cultures=("US",))
+    with pytest.raises(UsageError, match="a draw from none of these runs"):
+        kapwa.write_report(others, tmp_path / "report.html", people=[sheets])

@@ -13,7 +13,7 @@ from kapwa.datasets.sheets import header_of, sheet_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
-from kapwa.judging.draws import DRAW, KEY, Draw, Population, population_of, read_draw
+from kapwa.judging.draws import DRAW, KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
 from kapwa.judging.labels import READ_ONLY, Label, as_drawn, said, sheet_labels, verdicts_of
 from kapwa.judging.verdicts import read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of
@@ -62,12 +62,14 @@ def labelled(
     return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
 
 
-def read_labels(paths: Sequence[str | Path], criterion: str) -> tuple[list[Label], tuple[str, ...]]:
+def read_labels(
+    paths: Sequence[str | Path], criterion: str, *, some: bool = True
+) -> tuple[list[Label], tuple[str, ...]]:
     """Read labels from filled sheets, tables, and JSON lines; of a folder, every sheet in it.
 
     JSON lines are those of Inspect's ``precomputed_scores`` (``id``, ``value``, and what says who: ``metadata.rater``)
     or records of Argilla (``responses``, and ``metadata.answer``, the code on the sheet). Files without a label are
-    passed over with a note. Raises DataError where no file has one, and for what cannot be read.
+    passed over with a note. Raises DataError where no file has one (unless not ``some``), and for what cannot be read.
     """
     labels: list[Label] = []
     filled: set[Path] = set()
@@ -85,12 +87,28 @@ def read_labels(paths: Sequence[str | Path], criterion: str) -> tuple[list[Label
         filled |= {path.with_suffix("")} if read else set()
     empty = sorted({path.with_suffix("") for path in files} - filled)
     notes = [f"Not filled in: {', '.join(path.name for path in empty[:5])}{', …' * (len(empty) > 5)}."] if empty else []
-    if not labels:
+    if some and not labels:
         message = "no label is filled in." if files else "holds no sheets."
         raise DataError(
             message, path=files[0] if files else Path(paths[0]), hint="Name the sheets that people filled in."
         )
     return labels, tuple(notes)
+
+
+def label_counts(folder: Path) -> pl.DataFrame:
+    """Of each stratum of the draw in ``folder``: questions drawn, and those of which every answer is labelled."""
+    drawn = read_draw(folder)
+    labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    labelled = verdicts_of(labels, drawn).filter(pl.col("value").is_not_null()).select("run", *UNIT).unique()
+    return (
+        drawn.key.join(labelled.with_columns(labelled=True), on=["run", *UNIT], how="left")
+        .group_by(*STRATUM, "item_id")
+        .agg(pl.col("labelled").fill_null(value=False).all())
+        .group_by(STRATUM)
+        .agg(drawn=pl.len(), labelled=pl.col("labelled").sum())
+        .sort(STRATUM)
+        .with_columns(missing=pl.col("drawn") - pl.col("labelled"))
+    )
 
 
 def _metadata(row: Row, path: Path, column: str = "metadata") -> dict[str, Any]:

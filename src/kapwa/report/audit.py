@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from kapwa.errors import UsageError
-from kapwa.exchange.labels import write_inspect_labels
+from kapwa.exchange.labels import labelled, write_inspect_labels
 from kapwa.files import filling, write_json, write_text
-from kapwa.judging.apply import Audit
+from kapwa.judging.apply import Audit, apply_labels
+from kapwa.judging.draws import DRAW, read_draw
 from kapwa.report import wording
 from kapwa.report.people import SHARE, Block, agreement_table
 from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
 from kapwa.report.wording import clean, culture_name, isolate, known
+from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.tables_io import csv_text
 
@@ -39,7 +42,9 @@ def audit_block(audit: Audit) -> Block:
     notes = list(audit.notes)
     if audit.proposals.height:
         found = wording.count(audit.proposals.height, "wording")
-        notes.append(f"Most people call {found} right that the scorer calls wrong: proposals for the key (--out).")
+        notes.append(
+            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER lists them."
+        )
     return {
         "title": f"What people say of {audit.title}",
         "sentences": [*map(_score_sentence, whole), *map(_difference_sentence, pairs[:_MOST_SENTENCES])],
@@ -50,6 +55,21 @@ def audit_block(audit: Audit) -> Block:
     }
 
 
+def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
+    """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
+    blocks = []
+    for path in paths:
+        if (path / DRAW).is_file():
+            drawn = {entry["run"] for entry in read_draw(path).runs}
+            audited = [run for run in runs if run.manifest["signature"] in drawn]
+            if not audited:
+                raise UsageError(
+                    f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
+                )
+            blocks.append(audit_block(apply_labels(*labelled(audited, path))))
+    return blocks
+
+
 def write_audit(audit: Audit, folder: Path) -> Path:
     """Write the page ``audit.html``, every table as CSV, the numbers as JSON, and labels as Inspect reads them.
 
@@ -57,7 +77,7 @@ def write_audit(audit: Audit, folder: Path) -> Path:
     """
     from kapwa.report.html import render
 
-    if (folder / "draw.json").exists():
+    if (folder / DRAW).exists():
         raise UsageError(f"{folder} holds the draw.", hint="Name another folder for the results with --out.")
     block, proposals = audit_block(audit), _proposal_table(audit)
     with filling(folder) as fresh:

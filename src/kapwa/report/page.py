@@ -27,6 +27,7 @@ from kapwa.report import (
     wording,
     worked,
 )
+from kapwa.report.audit import audit_blocks
 from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
 from kapwa.report.charts import SERIES
@@ -75,14 +76,15 @@ def build_report(
     An ``out`` without an ending is a folder: ``index.html`` in it, and beside it every answer in pages of their own,
     every estimate (``scores.csv``) and every two systems compared (``comparisons.csv``); other files in it stay.
 
-    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
-    how many questions of each task readers can search with every answer; None for all, else what fits in a page that
-    can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`).
-    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. The page is a function of these alone: the same give
-    the same bytes. Raises UsageError when there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
+    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them, and folders of
+    draws that they labelled. ``answers``: how many questions of each task readers can search with every answer; None
+    for all, else what fits in a page that can be mailed. ``same``: names of systems and their runs
+    (:func:`kapwa.runs.systems.systems_of`). ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. The page is
+    a function of these alone: the same give the same bytes. Raises UsageError when there are no runs, and what
+    :func:`kapwa.report.people.people_blocks` raises.
     """
     views = arrange(runs, same)
-    said = people_blocks(runs, views, people) if people else []
+    said = [*people_blocks(runs, views, people), *audit_blocks(runs, people)]
     for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
         if view.crowded:
