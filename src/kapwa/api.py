@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kapwa.stats.power import Plan
     from kapwa.suites.blend.mcq_build import Built
 
-    Runs = Run | str | Path | Sequence[Run | str | Path]
-
 
 class FormSettings(TypedDict, total=False):
     """How many items and people a form is for, and the seed of the draw."""
@@ -371,7 +369,7 @@ def build_mcq(
 
 
 def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but two have defaults
-    runs: Runs,
+    runs: Run | str | Path | Sequence[Run | str | Path],
     out: str | Path,
     *,
     n: int = 60,
@@ -398,7 +396,7 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
 
 
 def audit_apply(
-    runs: Runs,
+    runs: Run | str | Path | Sequence[Run | str | Path],
     labels: str | Path | Sequence[str | Path],
     *,
     out: str | Path | None = None,
@@ -426,7 +424,7 @@ def audit_apply(
 
 
 def audit_plan(
-    runs: Runs,
+    runs: Run | str | Path | Sequence[Run | str | Path],
     *,
     half_width: float = 0.05,
     pilot: str | Path | Sequence[str | Path] | None = None,
@@ -453,7 +451,7 @@ def audit_plan(
     return plan_labels(labelled_answers(population, drawn, verdicts), half_width=half_width, seconds=seconds)
 
 
-def _opened(runs: Runs) -> list[Run]:
+def _opened(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:
     each = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
     if not each:
         raise UsageError("No run is named.")

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
+from kapwa.cli.options import group, option
 from kapwa.cli.output import note, show, show_json
 
-app = typer.Typer(help="Let people label a few answers and correct the scores.", no_args_is_help=True)
+app = group("Let people label a few answers and correct the scores; audit the items.")
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one task on the same data.")]
 Metric = Annotated[str | None, option("NAME", "The metric that is audited \\[default: the task's first].")]

@@ -29,9 +29,10 @@ def doctor(
     Every answer is compared with its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged
     journal is kept under another name, and the command that made the run asks for what was lost.
     """
+    from kapwa.datasets.sheets import DRAW
     from kapwa.errors import UsageError
 
-    if run is not None and (run / "draw.json").is_file():
+    if run is not None and (run / DRAW).is_file():
         _labels(run, json)
     elif run is not None:
         _journal(run, salvage, json)

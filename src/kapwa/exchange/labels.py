@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import header_of, sheet_files
+from kapwa.datasets.sheets import DRAW, header_of, sheet_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
-from kapwa.judging.draws import DRAW, KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
+from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
 from kapwa.judging.labels import READ_ONLY, Label, as_drawn, said, sheet_labels, verdicts_of
 from kapwa.judging.verdicts import read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
+from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.files import check_ordinary, digest
 from kapwa.judging.verdicts import ANSWER_SCHEMA
@@ -26,7 +26,7 @@ from kapwa.runs.systems import systems_of
 from kapwa.suites.base import is_share
 from kapwa.tables_io import csv_bytes, read_sheet
 
-FORMAT, DRAW, KEY = 1, "draw.json", "audit-key.csv"
+FORMAT, KEY = 1, "audit-key.csv"
 UNIT = ("item_id", "variant", "sample")
 STRATUM = ("culture", "language", "variant")
 KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
@@ -38,22 +38,16 @@ YES, NO, CANNOT = "yes", "no", "cannot assess"
 
 
 class Rubric(NamedTuple):
-    """What people are asked of an answer, and the version of these words."""
+    """What people are asked of an answer: name and version ("correct@1"), the column they fill in, and the question."""
 
-    name: str
-    version: str
+    signed: str
     criterion: str
     question: str
-
-    @property
-    def signed(self) -> str:
-        """Name and version, as verdicts name it."""
-        return f"{self.name}@{self.version}"
 
 
 def rubric_of(name: str) -> Rubric:
     """Return a rubric that people answer with yes or no; raise UsageError for one that is not known."""
-    rubrics = {"correct": Rubric("correct", "1", "right", "Is the answer right?")}
+    rubrics = {"correct": Rubric("correct@1", "right", "Is the answer right?")}
     if name not in rubrics:
         raise UsageError(f"There is no rubric {name!r} for labels of answers.", hint=nearest(name, rubrics))
     return rubrics[name]

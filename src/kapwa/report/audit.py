@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
+from kapwa.datasets.sheets import DRAW
 from kapwa.errors import UsageError
 from kapwa.exchange.labels import labelled, write_inspect_labels
 from kapwa.files import filling, write_json, write_text
 from kapwa.judging.apply import Audit, apply_labels
-from kapwa.judging.draws import DRAW, read_draw
+from kapwa.judging.draws import read_draw
 from kapwa.report import wording
 from kapwa.report.people import SHARE, Block, agreement_table
 from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column

@@ -27,7 +27,6 @@ from kapwa.report import (
     wording,
     worked,
 )
-from kapwa.report.audit import audit_blocks
 from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
 from kapwa.report.charts import SERIES
@@ -84,7 +83,11 @@ def build_report(
     :func:`kapwa.report.people.people_blocks` raises.
     """
     views = arrange(runs, same)
-    said = [*people_blocks(runs, views, people), *audit_blocks(runs, people)]
+    said = people_blocks(runs, views, people) if people else []
+    if people:
+        from kapwa.report.audit import audit_blocks
+
+        said += audit_blocks(runs, people)
     for view in views if equal_within is not None else ():
         check_margin(equal_within, {name: bool(view.metrics[name].get("binary")) for name in view.headline})
         if view.crowded:

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import header_of, sheet_files, short_names
+from kapwa.datasets.sheets import DRAW, header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug, write_text
-from kapwa.judging.draws import DRAW
 from kapwa.people.agreement import NAMES
 from kapwa.people.answers import AnswerAgreement
 from kapwa.people.choice_files import read_choices
