@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.datasets.sheets import DRAW
 from kapwa.errors import UsageError
 from kapwa.exchange.labels import labelled, write_inspect_labels
-from kapwa.files import filling, write_json, write_text
+from kapwa.files import filling, jsonable, write_json, write_text
 from kapwa.judging.apply import Audit, apply_labels
 from kapwa.judging.draws import read_draw
 from kapwa.report import wording
@@ -84,7 +84,7 @@ def write_audit(audit: Audit, folder: Path) -> Path:
     with filling(folder) as fresh:
         for name, table in audit.tables().items():
             write_text(fresh / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
-        write_json(fresh / "corrected.json", audit.to_dict(), sort=False)
+        write_json(fresh / "corrected.json", jsonable(audit.to_dict()), sort=False)
         write_inspect_labels(audit.verdicts, fresh)
         page = render("audit.html.j2", ["report.css"], block=block, audit=audit, proposals=proposals)
         write_text(fresh / "audit.html", page)
