@@ -366,3 +366,27 @@ def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path:
     others = planted_runs(tmp_path, cultures=("US",))
     with pytest.raises(UsageError, match="a draw from none of these runs"):
         kapwa.write_report(others, tmp_path / "report.html", people=[sheets])
+
+
+def test_the_head_of_the_page_says_what_was_measured() -> None:
+    root = Path(__file__).parents[2]
+    page = " ".join((root / "docs" / "how-to" / "audit-a-score.md").read_text(encoding="utf-8").split())
+    measured = json.loads((root / "benchmarks" / "results" / "audits.json").read_text(encoding="utf-8"))
+    found = {country: f"{100 * share:.0f} %" for country, share in measured["hidden_wording_found_by_country"].items()}
+    audit = next(audit for audit in measured["audits"] if audit["favours_doubtful"])
+    difference, low, high, p_value = measured["raw_difference"]
+    scores = measured["raw"][0]
+    corrected = [f"{100 * value:+.1f}".replace("-", "−") for value in audit["difference"]]
+    for said in (
+        f"judged right {100 * measured['hidden_wording_found']:.0f} % of the time: Amharic {found['Ethiopia']}",
+        f"Korean {found['North_Korea']} and {found['South_Korea']}, Chinese {found['China']}, English {found['US']}",
+        f"{100 * scores[1]:.1f} % against {100 * scores[0]:.1f} %",
+        f"{100 * difference:.1f} points ({100 * low:.1f} to {100 * high:.1f})",
+        f"{corrected[0][1:]} points ({corrected[1]} to {corrected[2]})",
+        f"± {100 * audit['half_width']:.1f} points (± {100 * audit['half_width_people_alone']:.1f} from",
+        f"{np.floor(10 * audit['scores_held']) / 10:.1f} % of the intervals",
+    ):
+        assert said in page
+    assert p_value < 0.001
+    assert found["UK"] == "100 %"
+    assert (audit["draws"], audit["n"], audit["difference_called_real"]) == (1000, 60, 0.0)
