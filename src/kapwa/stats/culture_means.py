@@ -51,9 +51,7 @@ def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tu
     return cluster_codes(cultures, len(values)), cluster_codes(clusters, len(values))
 
 
-def kept_means(
-    values: FloatArray, codes: tuple[IntArray, IntArray], weights: FloatArray | None = None
-) -> CultureMeans:
+def kept_means(values: FloatArray, codes: tuple[IntArray, IntArray], weights: FloatArray | None = None) -> CultureMeans:
     """Means by culture of the rows that are no NaN; cultures and clusters without any are left out."""
     kept = ~np.isnan(values)
     if kept.all():
