@@ -25,9 +25,14 @@ LABELS = (20, 40, 60, 120, 300)
 RATES = (0.1, 0.5, 0.9)
 # How often the scorer calls right what people call right, and what they call wrong; None: a coin with the true rate.
 SCORERS: dict[str, tuple[float, float] | None] = {"useless": None, "fair": (0.7, 0.15), "good": (0.9, 0.05)}
-# Answers to a question, whether doubtful answers are drawn more often.
-DRAWS = ((1, False), (2, False), (4, False), (1, True), (4, True))
-OVER = ((4, 60, False), (16, 60, False), (16, 60, True), (16, 20, False), (16, 20, True))
+# Labels, answers to a question, whether doubtful answers are drawn more often.
+DRAWS = (
+    *((labels, size, doubtful) for size, doubtful in ((1, False), (4, True), (4, False)) for labels in LABELS),
+    (60, 2, False),
+    (60, 1, True),
+)
+# Strata, labels in each, whether they share questions.
+OVER = ((4, 60, False), (16, 60, False), (16, 60, True), (16, 20, True))
 # Labels, answers to a question.
 PAIRS = ((60, 1), (120, 1), (60, 4), (120, 4))
 PLANS = ((0.1, 0.85), (0.07, 0.85), (0.1, 0.6))
@@ -179,24 +184,23 @@ def cells(
     random: np.random.Generator,
     repeats: int,
     *,
-    labels: Sequence[int] = LABELS,
     rates: Sequence[float] = RATES,
-    draws: Sequence[tuple[int, bool]] = DRAWS,
+    draws: Sequence[tuple[int, int, bool]] = DRAWS,
     over: Sequence[tuple[int, int, bool]] = OVER,
     pairs: Sequence[tuple[int, int]] = PAIRS,
 ) -> Iterator[Cell]:
     """Scores; a useless scorer; the mean over strata; two runs; the sign of the bias; plans."""
-    for (size, doubtful), n, rate, scorer in product(draws, labels, rates, SCORERS):
+    for (n, size, doubtful), rate, scorer in product(draws, rates, SCORERS):
         rows = corrected(audited(random, repeats, rate, SCORERS[scorer], n, size, doubtful=doubtful), size)
         drawn = "doubtful ones drawn more often" if doubtful else "drawn alike"
         setting = f"{n} labels of {ANSWERS} answers, {size} a question, {drawn}; {rate:.0%} right, {scorer} scorer"
         yield Cell("audited scores", "coverage of what is printed", setting, covered(rows, rate), repeats, 93, 97)
         if scorer == "useless":
             yield Cell("audited scores", "longer than the shorter of the two", setting, longer(rows), repeats, -1, 2)
-    yield from over_cells(random, max(repeats // 2, 1), over)
     for n, size in pairs:
         setting = f"{n} labels of {ANSWERS} answers to the same questions, {size} a question; 60% of both right"
         yield from difference_cells(two_runs(random, repeats, n, size), setting, repeats)
+    yield from over_cells(random, max(repeats // 2, 1), over)
     yield from bias_cells(random, repeats)
     for half, agreement in PLANS:
         plan = labels_needed(ANSWERS, half, agreement=agreement)
@@ -225,16 +229,15 @@ def difference_cells(rows: Sequence[Corrected], setting: str, repeats: int) -> I
 
 
 def bias_cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    """Eight cultures, half of them judged too strictly: how often the interval of the bias says the right sign."""
-    for n in (60, 120):
-        for hits, errs in CULTURES:
-            rows = corrected(audited(random, repeats, 0.5, (hits, errs), n, 1), 1)
-            true = (hits + errs - 1) / 2
-            held = np.mean([(row.bias_low or 0) <= true <= (row.bias_high or 0) for row in rows])
-            signs = np.array([named(row.bias_low, row.bias_high) * np.sign(row.bias or 0.0) for row in rows])
-            setting = f"{n} labels, scorer {100 * true:+.1f} points off"
-            yield Cell("bias of a scorer", "coverage", setting, 100 * held, repeats, 93, 97)
-            if true:
-                right, wrong = (100 * float(np.mean(signs == sign)) for sign in (np.sign(true), -np.sign(true)))
-                yield Cell("bias of a scorer", "right sign named", setting, right, repeats, 0, 100)
-                yield Cell("bias of a scorer", "wrong sign named", setting, wrong, repeats, 0, 2.5)
+    """Cultures judged too strictly, fairly and too mildly: how often the interval of the bias says the right sign."""
+    for hits, errs in CULTURES:
+        rows = corrected(audited(random, repeats, 0.5, (hits, errs), 60, 1), 1)
+        true = (hits + errs - 1) / 2
+        held = np.mean([(row.bias_low or 0) <= true <= (row.bias_high or 0) for row in rows])
+        signs = np.array([named(row.bias_low, row.bias_high) * np.sign(row.bias or 0.0) for row in rows])
+        setting = f"60 labels, scorer {100 * true:+.1f} points off"
+        yield Cell("bias of a scorer", "coverage", setting, 100 * held, repeats, 93, 97)
+        if true:
+            right, wrong = (100 * float(np.mean(signs == sign)) for sign in (np.sign(true), -np.sign(true)))
+            yield Cell("bias of a scorer", "right sign named", setting, right, repeats, 0, 100)
+            yield Cell("bias of a scorer", "wrong sign named", setting, wrong, repeats, 0, 2.5)

@@ -281,6 +281,8 @@ def _residuals(audit: _Audit, clusters: int) -> _Residuals:
     pairs = pseudo / 4 * np.array([np.repeat(ends, 2) - padded[0], padded[1] - np.tile(ends, 2)])
     by_cluster = (np.bincount(audit.clusters, part, minlength=clusters) for part in (label, score))
     label, score = (np.concatenate(parts) for parts in zip(by_cluster, pairs, strict=True))
+    if np.ptp(scores[audit.labelled]) == 0:
+        score = np.zeros(clusters + 4)  # nothing tells how people's labels go with the scores
     return _Residuals(label, score, (padded[0] - people, scorer - padded[1]), float(scores.mean()) - scorer)
 
 
