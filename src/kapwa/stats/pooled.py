@@ -227,7 +227,7 @@ def bounded_centre(filled: FloatArray, weights: FloatArray, means: CultureMeans,
     """
     gains, losses = (weights @ np.maximum(side, 0) for side in (filled, -filled))
     # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
-    variance = gains + losses - (gains - losses) ** 2
+    variance = gains + losses - float(means.means.mean()) ** 2
     size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (_weights(means) ** 2).sum())
     centre, error = bonett_price(gains, losses, np.asarray(size))
     return float(centre), float(error)
