@@ -17,7 +17,19 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kapwa.analysis.eecc import analyze
     from kapwa.analysis.result import open_analysis
-    from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, open_runs, plan, write_forms
+    from kapwa.api import (
+        audit_apply,
+        audit_plan,
+        audit_sample,
+        build_mcq,
+        check_data,
+        compare,
+        evaluate,
+        open_run,
+        open_runs,
+        plan,
+        write_forms,
+    )
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
     from kapwa.loading import load_judge, load_model, load_task
@@ -31,6 +43,9 @@ __all__ = [
     "Ray",
     "__version__",
     "analyze",
+    "audit_apply",
+    "audit_plan",
+    "audit_sample",
     "build_mcq",
     "check_data",
     "compare",

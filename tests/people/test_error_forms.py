@@ -205,7 +205,7 @@ def test_answers_may_be_text_and_may_be_empty(tmp_path: Path) -> None:
 
 
 def test_folder_names_never_collide() -> None:
-    names = rating_forms._folder_names(["A b", "a/b", "../..", "한국"])
+    names = rating_forms.folder_names(["A b", "a/b", "../..", "한국"])
     assert list(names.values()) == ["A-b", "a-b-2", "culture", "한국"]
 
 

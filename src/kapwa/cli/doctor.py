@@ -14,21 +14,27 @@ from kapwa.cli.output import show_json, show_table, tell
 
 def doctor(
     run: Annotated[
-        Path | None, typer.Argument(metavar="RUN", help="A run's folder, whose journal is read through.")
+        Path | None,
+        typer.Argument(
+            metavar="RUN", help="A run's folder, whose journal is read through, or that of an audit's draw."
+        ),
     ] = None,
     salvage: Annotated[
         bool, typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check this installation, or the answers of a run.
+    """Check this installation, the answers of a run, or how many labels an audit lacks.
 
     Every answer is compared with its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged
     journal is kept under another name, and the command that made the run asks for what was lost.
     """
+    from kapwa.datasets.sheets import DRAW
     from kapwa.errors import UsageError
 
-    if run is not None:
+    if run is not None and (run / DRAW).is_file():
+        _labels(run, json)
+    elif run is not None:
         _journal(run, salvage, json)
     elif salvage:
         raise UsageError("--salvage needs a run's folder.", hint="kapwa doctor RUN --salvage")
@@ -48,6 +54,24 @@ def _installation(json: bool) -> None:
         remedy = f"\n{check.remedy}" if check.remedy and check.status != "ok" else ""
         rows.append((check.status, check.name, check.detail + remedy))
     show_table(("", "", ""), rows)
+
+
+def _labels(folder: Path, json: bool) -> None:
+    from kapwa.exchange.labels import label_counts
+    from kapwa.stats.corrected import FEW_LABELS
+
+    counts = label_counts(folder)
+    if json:
+        show_json(counts.to_dicts())
+        return
+    rows = []
+    for *place, drawn, labelled, missing in counts.rows():
+        lacking = FEW_LABELS - labelled
+        allows = (
+            "a corrected score" if lacking <= 0 else f"people's share alone; a corrected score takes {lacking} more"
+        )
+        rows.append((" / ".join(place), str(drawn), str(labelled), str(missing), allows))
+    show_table(("Culture, language, variant", "Drawn", "Labelled", "Missing", "What this allows"), rows)
 
 
 def _journal(run: Path, save: bool, json: bool) -> None:

@@ -74,7 +74,7 @@ def report(
         list[Path] | None,
         option(
             "FOLDER",
-            "Forms that people filled in, with their keys: what they chose, rated and remarked; repeatable.",
+            "Forms that people filled in, with their keys or draw: what they chose, rated and labelled; repeatable.",
         ),
     ] = None,
     answers: Annotated[
@@ -126,12 +126,14 @@ def _write_tables(
     """Write the tables of runs, or of an analysis, each into its folder, and of people's forms ``beside`` them."""
     import kapwa
     from kapwa.analysis.result import Analysis
+    from kapwa.report.audit import audit_blocks
     from kapwa.report.people import export_people_csv
 
     for member in members:
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if people and not isinstance(members[0], Analysis):
-        note(f"Tables: {export_people_csv(members, people, beside, same)}")
+        more = audit_blocks(members, people)
+        note(f"Tables: {export_people_csv(members, people, beside, same, more)}")
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:

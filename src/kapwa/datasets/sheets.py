@@ -204,7 +204,9 @@ FORMATS = ("csv", "xlsx")
 MAX_XLSX_CELL = 32_767
 
 # For each kind of sheet, how the files of the other kinds begin.
-_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": ()}
+_OTHERS = {"choices": ("ratings", "errors"), "ratings": ("choices",), "forms": (), "verdicts": ()}
+# Beside the sheets of a recorded draw: how it was drawn.
+DRAW = "draw.json"
 _READABLE = (".csv", ".tsv", ".xlsx", ".jsonl")
 
 

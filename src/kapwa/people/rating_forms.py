@@ -136,7 +136,7 @@ def write_error_forms(
     used = rating_suite(_one_suite(items)).criteria
     files: dict[str, bytes] = {}
     forms: list[Forms] = []
-    for culture, folder in _folder_names(sorted(by_culture)).items():
+    for culture, folder in folder_names(sorted(by_culture)).items():
         wrong = by_culture[culture]
         drawn = spread(wrong, per_country, seed)
         coded = _coded(drawn, seed)
@@ -257,7 +257,7 @@ _ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said
 ERRORS = Layout("errors", _ASKED, Column("response", 50), _question)
 
 
-def _folder_names(cultures: Sequence[str]) -> dict[str, str]:
+def folder_names(cultures: Sequence[str]) -> dict[str, str]:
     """A folder name for each culture, safe on every file system, no two alike even where case is ignored."""
     names: dict[str, str] = {}
     used: set[str] = set()

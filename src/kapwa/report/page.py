@@ -61,9 +61,10 @@ def build_report(
     every estimate (``scores``) and every two systems compared (``comparisons``), as CSV and JSON; other files in it
     stay.
 
-    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
-    how many questions of each task readers can search with every answer; None for all, else what fits in a page that
-    can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`).
+    ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them, and folders of
+    draws that they labelled. ``answers``: how many questions of each task readers can search with every answer; None
+    for all, else what fits in a page that can be mailed. ``same``: names of systems and their runs
+    (:func:`kapwa.runs.systems.systems_of`).
     ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``: the file of
     :func:`kapwa.report.paper_tables.paper_table`; readers filter the board by them. The page is a function of these
     alone: the same give the same bytes. Raises UsageError when there are no runs, what
@@ -71,6 +72,10 @@ def build_report(
     """
     views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
+    if people:
+        from kapwa.report.audit import audit_blocks
+
+        said += audit_blocks(runs, people)
     labels = [label for view in views for label in view.labels]
     grouped: Mapping[str, str] = {}
     if groups is not None:

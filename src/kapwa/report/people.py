@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import header_of, sheet_files, short_names
+from kapwa.datasets.sheets import DRAW, header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug, write_text
 from kapwa.people.agreement import NAMES
@@ -52,6 +52,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
 
     Raises DataError as the readers of forms do, and UsageError for choices that are about no item of ``runs``.
     """
+    paths = [path for path in paths if not (path / DRAW).is_file()]  # labels of a draw: kapwa.report.audit
     if not paths:
         return []
     sheets, blocks, used = _sheets(paths), list[Block](), set[Path]()
@@ -84,9 +85,11 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
     return [*blocks, preference_block(read_preferences(sheets.pairs))] if sheets.pairs else blocks
 
 
-def export_people_csv(runs: Sequence[Run], paths: Sequence[Path], folder: Path, same: Named | None = None) -> Path:
-    """Write every table of :func:`people_blocks` as spreadsheet-safe CSV in ``folder``; return the folder."""
-    for block in people_blocks(runs, arrange(runs, same), paths):
+def export_people_csv(
+    runs: Sequence[Run], paths: Sequence[Path], folder: Path, same: Named | None = None, more: Sequence[Block] = ()
+) -> Path:
+    """Write every table of :func:`people_blocks`, and of ``more``, as spreadsheet-safe CSV; return the folder."""
+    for block in (*people_blocks(runs, arrange(runs, same), paths), *more):
         for table in (*block["tables"], *block["more"]):
             write_text(folder / f"{slug(table.key)}.csv", BOM + table.csv)
     return folder
@@ -288,7 +291,10 @@ def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[
         caption,
         frame,
         [
-            Column({"coding": "Categories", "criterion": "Question"}[kind], lambda row: Cell(kinds[row[kind]])),
+            Column(
+                {"coding": "Categories", "criterion": "Question", "culture": "Culture"}[kind],
+                lambda row: Cell(kinds[row[kind]]),
+            ),
             Column("", coefficient, spread=True),
             count_column("Judged by two or more", "most"),
         ],

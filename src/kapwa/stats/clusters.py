@@ -48,18 +48,26 @@ class ClusterSums(NamedTuple):
     design_effect: FloatArray
 
 
-def cluster_sums(values: FloatArray, codes: IntArray) -> ClusterSums:
-    """Sum a (rows, columns) matrix by cluster code; NaN entries count nowhere."""
+def cluster_sums(values: FloatArray, codes: IntArray, weights: FloatArray | None = None) -> ClusterSums:
+    """Sum a (rows, columns) matrix by cluster code; NaN entries count nowhere.
+
+    ``weights``: (rows,) how many items each row stands for; they are scaled so that a column's add up to its ``n``, and
+    "one value" above is then one of that weight.
+    """
     present = ~np.isnan(values)
     filled = np.where(present, values, 0.0)
+    heavy = present.astype(np.float64)
+    if weights is not None:
+        heavy = present * weights[:, None]
+        heavy *= np.nan_to_num(_divide(present.sum(axis=0), heavy.sum(axis=0)))
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    sizes, totals = (np.add.reduceat(part[order].astype(np.float64), starts, axis=0) for part in (present, filled))
+    sizes, totals = (np.add.reduceat(part[order], starts, axis=0) for part in (heavy, heavy * filled))
     n, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
     mean = _divide(totals.sum(axis=0), n)
     centre = np.nan_to_num(mean)
     largest = np.abs(filled).max(axis=0, initial=0.0)
-    scatter = np.where(present, (filled - centre) ** 2, 0.0).sum(axis=0)
+    scatter = (heavy * (filled - centre) ** 2).sum(axis=0)
     scatter[scatter <= (ROUNDING * largest) ** 2 * len(values)] = 0.0
     factor = _divide(groups, groups - 1)
     se = _divide(np.sqrt(factor * ((totals - sizes * centre) ** 2).sum(axis=0)), n)

@@ -26,18 +26,24 @@ class CultureMeans(NamedTuple):
     residuals: FloatArray
 
 
-def culture_means(values: FloatArray, cultures: IntArray, clusters: IntArray) -> CultureMeans:
-    """Means of a vector without NaN by culture code, and the residuals of its clusters; every code occurs."""
+def culture_means(
+    values: FloatArray, cultures: IntArray, clusters: IntArray, weights: FloatArray | None = None
+) -> CultureMeans:
+    """Means of a vector without NaN by culture code, and the residuals of its clusters; every code occurs.
+
+    ``weights``: (n,) how many items each value stands for, "items" above are then weights; None: one each.
+    """
+    heavy = np.ones(len(values)) if weights is None else weights
     shape = (int(clusters.max()) + 1, int(cultures.max()) + 1)
     sizes, totals = np.zeros(shape), np.zeros(shape)
-    np.add.at(sizes, (clusters, cultures), 1.0)
-    np.add.at(totals, (clusters, cultures), values)
-    n, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
-    means = totals.sum(axis=0) / n
+    np.add.at(sizes, (clusters, cultures), heavy)
+    np.add.at(totals, (clusters, cultures), heavy * values)
+    weight, groups = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
+    means = totals.sum(axis=0) / weight
     factor = np.sqrt(groups / np.maximum(groups - 1, 1))
-    residuals = factor * (totals - sizes * means) / n
+    residuals = factor * (totals - sizes * means) / weight
     residuals[np.abs(residuals) <= ROUNDING * np.abs(values).max(initial=0.0)] = 0.0
-    return CultureMeans(means, n.astype(np.intp), groups, sizes / n, residuals)
+    return CultureMeans(means, np.bincount(cultures), groups, sizes / weight, residuals)
 
 
 def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tuple[IntArray, IntArray]:
@@ -45,18 +51,17 @@ def codes_of(values: FloatArray, cultures: ArrayLike, clusters: ArrayLike) -> tu
     return cluster_codes(cultures, len(values)), cluster_codes(clusters, len(values))
 
 
-def kept_means(values: FloatArray, codes: tuple[IntArray, IntArray]) -> CultureMeans:
+def kept_means(values: FloatArray, codes: tuple[IntArray, IntArray], weights: FloatArray | None = None) -> CultureMeans:
     """Means by culture of the rows that are no NaN; cultures and clusters without any are left out."""
     kept = ~np.isnan(values)
     if kept.all():
-        return culture_means(values, *codes)
+        return culture_means(values, *codes, weights)
     cultures, clusters = (np.unique(code[kept], return_inverse=True)[1] for code in codes)
-    return culture_means(values[kept], cultures, clusters)
+    return culture_means(values[kept], cultures, clusters, None if weights is None else weights[kept])
 
 
-def equal_weights(kept: NDArray[np.bool_], cultures: IntArray) -> FloatArray:
-    """Weights (n,) of the rows that are ``kept``: cultures count alike, and so do the rows of each; 0 for others."""
-    n = np.bincount(cultures[kept], minlength=int(cultures.max(initial=0)) + 1)
-    weights = np.zeros(len(kept))
-    weights[kept] = 1 / (n[cultures[kept]] * np.count_nonzero(n))
-    return weights
+def equal_weights(kept: NDArray[np.bool_], cultures: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """Weights (n,) of the rows that are ``kept``: cultures count alike, rows of each by ``weights``; 0 for others."""
+    heavy = kept.astype(np.float64) if weights is None else np.where(kept, weights, 0.0)
+    whole = np.bincount(cultures, heavy)
+    return np.asarray(heavy / (np.where(whole > 0, whole, 1.0)[cultures] * np.count_nonzero(whole)))

@@ -111,6 +111,7 @@ def mean_estimates(
     clusters: ArrayLike | None,
     *,
     binary: bool | Sequence[bool] = False,
+    weights: FloatArray | None = None,
     level: float = 0.95,
     interval: Literal["analytic", "bootstrap"] = "analytic",
     seed: int = 0,
@@ -120,7 +121,8 @@ def mean_estimates(
 
     ``values``: (n,) or (n, metrics) numbers, NaN where nothing was measured (left out of its own column only);
     ``clusters``: (n,) labels of the sampled units, None when each row is its own. ``binary``: right/wrong, or
-    another measure from 0 to 1; one flag, or one a column.
+    another measure from 0 to 1; one flag, or one a column. ``weights``: (n,) how many items each row stands for, the
+    inverse of its chance to be drawn; None: all alike.
 
     Standard error: clustered sandwich with G/(G−1) (Miller 2024, arXiv 2411.00640). Quantile: Student t with
     Satterthwaite degrees of freedom (G−1 for equal clusters). ``binary`` values always get a Wilson interval on the
@@ -134,7 +136,7 @@ def mean_estimates(
 
     check_level(level)
     matrix, flags = read_values(values, binary)
-    sums = cluster_sums(matrix, cluster_codes(clusters, len(matrix)))
+    sums = cluster_sums(matrix, cluster_codes(clusters, len(matrix)), weights)
     quantile, se = stdtrit(sums.df, 0.5 + level / 2), sums.se
     if interval == "bootstrap":
         low, high = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)

@@ -38,13 +38,20 @@ _LARGEST_SCALE = 10**6
 
 
 def pooled_mean(
-    values: ArrayLike, cultures: ArrayLike, clusters: ArrayLike, *, binary: bool = False, level: float = 0.95
+    values: ArrayLike,
+    cultures: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    binary: bool = False,
+    weights: FloatArray | None = None,
+    level: float = 0.95,
 ) -> Estimate:
     """Mean over cultures of their means, each counting alike, with an interval clustered by question.
 
     ``values``: (n,) numbers, NaN where nothing was measured; ``cultures`` and ``clusters``: (n,) labels. ``binary``:
     right/wrong, or another measure from 0 to 1: Wilson's interval on the effective sample size p(1 − p)/SE² (Korn and
-    Graubard 1998), Kish's where nothing varies; else Student's. Where every
+    Graubard 1998), Kish's where nothing varies; else Student's. ``weights``: (n,) how many items each value stands for
+    within its culture; None: all alike. Where every
     culture has the same questions, the standard error is that of the questions' means over cultures; where none is
     shared, that of independent means. Degrees of freedom: the smaller of Satterthwaite's for independent items, which
     loses one for each culture with questions of its own, and of Bell and McCaffrey's for clusters of unequal weight.
@@ -56,8 +63,8 @@ def pooled_mean(
     n = int((~np.isnan(matrix[:, 0])).sum())
     if not n:
         return Estimate(None, None, None, None, 0, 0, "no-data")
-    means = kept_means(matrix[:, 0], codes_of(matrix, cultures, clusters))
-    value, (se, df), several = float(means.means.mean()), _pooled_error(means), len(means.shares)
+    means = kept_means(matrix[:, 0], codes_of(matrix, cultures, clusters), weights)
+    value, (se, df), several = float(means.means.mean()), pooled_error(means), len(means.shares)
     if several < 2 or not (binary or se > 0):
         return Estimate(value, None, None, None, n, several, "one-cluster" if several < 2 else "no-spread")
     if not binary:
@@ -74,7 +81,7 @@ def _weights(means: CultureMeans) -> FloatArray:
     return np.asarray(means.shares.sum(axis=1) / len(means.means))
 
 
-def _pooled_error(cultures: CultureMeans) -> tuple[float, float]:
+def pooled_error(cultures: CultureMeans) -> tuple[float, float]:
     """Standard error of the mean over cultures, and its degrees of freedom."""
     several, weights = len(cultures.means), _weights(cultures)
     # A culture with one cluster does not tell its error: its distance from the mean over cultures stands in for it.
@@ -183,14 +190,10 @@ def _pooled_difference(
     means, weights = kept_means(differences, codes), equal_weights(kept, codes[0])
     filled = np.where(kept, differences, 0.0)
     left, right = (float(weights @ np.where(kept, side, 0.0)) for side in sides)
-    value, (se, df) = float(means.means.mean()), _pooled_error(means)
+    value, (se, df) = float(means.means.mean()), pooled_error(means)
     centre, error, kind = value, se, "t-clustered"
     if binary:
-        gains, losses = (weights @ np.maximum(side, 0) for side in (filled, -filled))
-        # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
-        variance = gains + losses - value**2
-        size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (_weights(means) ** 2).sum())
-        centre, error = map(float, bonett_price(gains, losses, np.asarray(size)))
+        centre, error = bounded_centre(filled, weights, means, se)
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
     half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
@@ -215,6 +218,19 @@ def _pooled_difference(
         p_equal=none_if_nan(float(equality_p(centre, error, df, margin))) if known else None,
     )
     return PooledDifference(comparison, len(cultures), spread and spread.sd, spread and spread.p_value)
+
+
+def bounded_centre(filled: FloatArray, weights: FloatArray, means: CultureMeans, se: float) -> tuple[float, float]:
+    """Centre and standard error of Bonett and Price's interval of a mean of differences between -1 and 1.
+
+    ``filled``: (n,) differences, 0 where there is none; ``weights``: (n,) their parts in the mean over cultures.
+    """
+    gains, losses = (weights @ np.maximum(side, 0) for side in (filled, -filled))
+    # As many independent pairs as tell as much; where no item differs, a question is one pair (Kish).
+    variance = gains + losses - float(means.means.mean()) ** 2
+    size = float(variance / se**2 if se > 0 and variance > 0 else 1 / (_weights(means) ** 2).sum())
+    centre, error = bonett_price(gains, losses, np.asarray(size))
+    return float(centre), float(error)
 
 
 def pooled_against_marks(

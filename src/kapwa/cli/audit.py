@@ -1,0 +1,126 @@
+"""``kapwa audit``: people label a random draw of answers, and their labels correct the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kapwa.cli import options as opt
+from kapwa.cli.options import group, option
+from kapwa.cli.output import note, show, show_json
+
+app = group("Let people label a few answers and correct the scores; audit the items.")
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one task on the same data.")]
+Metric = Annotated[str | None, option("NAME", "The metric that is audited \\[default: the task's first].")]
+Variant = Annotated[
+    str | None, option("NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the run's first].")
+]
+Draw = Annotated[int, option("N", "Seed of the draw; recorded.", min=0)]
+PEOPLE = "How many people label each answer: so many sheets for each culture."
+
+
+@app.command("plan")
+def plan(
+    runs: Runs,
+    half_width: Annotated[float, option("SHARE", "Half the width of a culture's interval: 0.05 is ± 5 points.")] = 0.05,
+    pilot: Annotated[
+        list[Path] | None, option("PATH", "Labels of a small draw, and the folder of that draw; repeatable.")
+    ] = None,
+    agreement: Annotated[float, option("SHARE", "Without a pilot: how often people and scorer judge alike.")] = 0.85,
+    seconds: Annotated[float, option("N", "How long a person needs for one answer.", min=1)] = 30.0,
+    metric: Metric = None,
+    variant: Variant = None,
+    json: opt.Json = False,
+) -> None:
+    """Plan an audit: how many answers people label in each culture and language, and how long they need.
+
+    "No saving" means that the scorer does not help: then people need to label as many answers as without it.
+    """
+    import kapwa
+
+    chosen = {"pilot": pilot, "agreement": agreement, "seconds": seconds, "metric": metric, "variant": variant}
+    planned = kapwa.audit_plan(runs, half_width=half_width, **chosen)  # type: ignore[arg-type]
+    if json:
+        show_json(planned.to_dicts())
+        return
+    from kapwa.report.audit import plan_table
+    from kapwa.report.render import render_block
+
+    table = plan_table(planned, half_width)
+    show(render_block({"sentences": [], "tables": [table], "more": [], "criteria": [], "notes": []}))
+
+
+@app.command("sample")
+def sample(
+    runs: Runs,
+    out: Annotated[Path, option("FOLDER", "A new folder for the sheets, the draw and its key.", names="--out -o")],
+    n: Annotated[int, option("N", "Questions of each culture and language.", names="--n", min=1)] = 60,
+    seed: Draw = 1,
+    people: Annotated[int, option("N", PEOPLE, min=1)] = 2,
+    metric: Metric = None,
+    variant: Variant = None,
+    doubtful: Annotated[
+        bool | None,
+        typer.Option(
+            "--doubtful/--no-doubtful",
+            help="Draw questions whose answers may be judged wrongly four times as often \\[default: for matchers].",
+        ),
+    ] = None,
+) -> None:
+    """Draw answers at random for people to label, and write blinded sheets.
+
+    Questions are drawn in each culture and language, with all runs' answers to them. The draw is recorded, with the
+    probability of every answer: labels of other answers correct nothing.
+    """
+    import kapwa
+
+    settings = {"n": n, "seed": seed, "people": people, "metric": metric, "variant": variant, "doubtful": doubtful}
+    drawn = kapwa.audit_sample(runs, out, **settings)  # type: ignore[arg-type]  # each has its own type above
+    for folder in dict.fromkeys(sheet.parent for sheet in drawn.sheets):
+        note(f"Sheets of {people} people: {folder}")
+    note(f"Key (do not show it to the people who label): {drawn.key}")
+    for line in drawn.notes:
+        note(f"Note: {line}")
+    key = drawn.draw.key
+    show(f"Draw {drawn.draw.id}: {key['answer'].n_unique()} texts to label, {len(key)} answers of {len(runs)} runs.")
+
+
+@app.command("apply")
+def apply(
+    runs: Runs,
+    labels: Annotated[
+        list[Path], option("PATH", "The folder of the draw, and files or folders of labels; repeatable.")
+    ],
+    out: Annotated[
+        Path | None, option("FOLDER", "Write a page, tables and labels into this folder.", names="--out -o")
+    ] = None,
+    scorer: Annotated[
+        list[Path] | None, option("FILE", "Verdicts of a judging model, in the place of the metric; repeatable.")
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Show labels that are of no draw; nothing is corrected.")
+    ] = False,
+    metric: Metric = None,
+    variant: Variant = None,
+    json: opt.Json = False,
+) -> None:
+    """Correct scores by people's labels.
+
+    Shows the scorer's number, people's and the corrected one with intervals, and how far the scorer is off, by culture
+    and over cultures; differences between runs, corrected jointly; who labelled, how mildly, and how far people agree.
+    """
+    import kapwa
+
+    found = kapwa.audit_apply(runs, labels, out=out, scorer=scorer, read_only=read_only, metric=metric, variant=variant)
+    if json:
+        show_json(found.to_dict())
+        return
+    from kapwa.report.audit import audit_block
+    from kapwa.report.render import render_block
+
+    show(render_block(audit_block(found)))
+    if out is not None:
+        note(f"Page: {out / 'audit.html'}")

@@ -1,0 +1,174 @@
+"""People's labels in the forms of other tools: Inspect's scores computed elsewhere, records of Argilla."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.datasets.sheets import DRAW, header_of, sheet_files
+from kapwa.errors import DataError, UsageError
+from kapwa.files import slug
+from kapwa.judging.apply import with_scorer
+from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
+from kapwa.judging.labels import READ_ONLY, Label, as_drawn, said, sheet_labels, verdicts_of
+from kapwa.judging.verdicts import read_verdicts
+from kapwa.people.filled_sheets import Cell, cell_of
+from kapwa.runs.directory import Run
+from kapwa.tables_io import Row, read_sheet
+
+# How Inspect writes right, wrong and half right.
+_LETTERS = {"c": "1", "i": "0", "p": "0.5"}
+
+
+class Labelled(NamedTuple):
+    """Runs, the answers that were drawn from, the draw, and what people say of it; notes, and the name of a judge."""
+
+    runs: Sequence[Run]
+    population: Population
+    draw: Draw
+    verdicts: pl.DataFrame
+    notes: tuple[str, ...]
+    scorer: str = ""
+
+
+def labelled(
+    runs: Sequence[Run],
+    labels: str | Path | Sequence[str | Path],
+    *,
+    scorer: str | Path | Sequence[str | Path] | None = None,
+    read_only: bool = False,
+    metric: str | None = None,
+    variant: str | None = None,
+) -> Labelled:
+    """Read ``labels`` of ``runs`` and the draw that they are of; see :func:`kapwa.audit_apply`."""
+    places = [Path(labels)] if isinstance(labels, str | Path) else [Path(path) for path in labels]
+    folders = [path for path in places if (path / DRAW).is_file()]
+    if len(folders) != 1 and not read_only:
+        message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
+        raise UsageError(message, hint=f"Name the folder that kapwa audit sample wrote. {READ_ONLY}")
+    drawn = None if read_only else read_draw(folders[0])
+    chosen = (metric, variant) if drawn is None else (drawn.metric, ",".join(drawn.variants))
+    population = population_of(runs, metric=chosen[0], variant=chosen[1])
+    draw = as_drawn(population, "correct") if drawn is None else drawn
+    read, notes = read_labels(places, draw.asked.criterion)
+    verdicts = verdicts_of(read, draw)
+    if scorer is None:
+        return Labelled(runs, population, draw, verdicts, notes)
+    population, judge, more = with_scorer(population, read_verdicts(scorer))
+    return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
+
+
+def read_labels(
+    paths: Sequence[str | Path], criterion: str, *, some: bool = True
+) -> tuple[list[Label], tuple[str, ...]]:
+    """Read labels from filled sheets, tables, and JSON lines; of a folder, every sheet in it.
+
+    JSON lines are those of Inspect's ``precomputed_scores`` (``id``, ``value``, and what says who: ``metadata.rater``)
+    or records of Argilla (``responses``, and ``metadata.answer``, the code on the sheet). Files without a label are
+    passed over with a note. Raises DataError where no file has one (unless not ``some``), and for what cannot be read.
+    """
+    labels: list[Label] = []
+    filled: set[Path] = set()
+    files = [path for path in sheet_files(paths, "verdicts") if path.name != KEY]
+    for path in files:
+        rows = read_sheet(path) if path.suffix.lower() in (".jsonl", ".json") else []
+        header = header_of(rows)
+        if "responses" in header:
+            read = [label for row in rows for label in _argilla(row, path, criterion)]
+        elif {"id", "value"} <= set(header):
+            read = [_inspect(row, path) for row in rows]
+        else:
+            read = list(sheet_labels(path, criterion))
+        labels += read
+        filled |= {path.with_suffix("")} if read else set()
+    empty = sorted({path.with_suffix("") for path in files} - filled)
+    notes = [f"Not filled in: {', '.join(path.name for path in empty[:5])}{', …' * (len(empty) > 5)}."] if empty else []
+    if some and not labels:
+        message = "no label is filled in." if files else "holds no sheets."
+        raise DataError(
+            message, path=files[0] if files else Path(paths[0]), hint="Name the sheets that people filled in."
+        )
+    return labels, tuple(notes)
+
+
+def label_counts(folder: Path) -> pl.DataFrame:
+    """Of each stratum of the draw in ``folder``: questions drawn, and those of which every answer is labelled."""
+    drawn = read_draw(folder)
+    labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    labelled = verdicts_of(labels, drawn).filter(pl.col("value").is_not_null()).select("run", *UNIT).unique()
+    return (
+        drawn.key.join(labelled.with_columns(labelled=True), on=["run", *UNIT], how="left")
+        .group_by(*STRATUM, "item_id")
+        .agg(pl.col("labelled").fill_null(value=False).all())
+        .group_by(STRATUM)
+        .agg(drawn=pl.len(), labelled=pl.col("labelled").sum())
+        .sort(STRATUM)
+        .with_columns(missing=pl.col("drawn") - pl.col("labelled"))
+    )
+
+
+def _metadata(row: Row, path: Path, column: str = "metadata") -> dict[str, Any]:
+    cell = cell_of(row, path, column)
+    try:
+        value = json.loads(cell.text or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise cell.error(f"{cell.shown} is not a JSON object.")
+    return value
+
+
+def _named(metadata: dict[str, Any], *names: str) -> dict[str, str]:
+    return {name: str(metadata[name]) for name in names if metadata.get(name) is not None}
+
+
+def _inspect(row: Row, path: Path) -> Label:
+    """A score of one sample; its epoch is the sample of an item, counted from 1."""
+    metadata, cell = _metadata(row, path), cell_of(row, path, "value", filled=True)
+    state, value = said(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
+    epoch = cell_of(row, path, "epoch")
+    sample = str(int(epoch.text) - 1) if epoch.text.isdecimal() else ""
+    names = {"sample": sample} | _named(metadata, "answer", "draw", "system", "variant", "sample", "rubric")
+    rater, item = str(metadata.get("rater") or path.stem), cell_of(row, path, "id", filled=True).text
+    return Label(rater, state, value, cell, item_id=item, remark=row.cells.get("explanation", ""), **names)
+
+
+def _argilla(row: Row, path: Path, criterion: str) -> Iterator[Label]:
+    """What each user answers to the question called ``criterion``."""
+    metadata, responses = _metadata(row, path), _metadata(row, path, "responses")
+    names = _named(metadata, "answer", "draw", "system", "item_id", "variant", "sample", "rubric")
+    if not names.get("answer") and not names.get("item_id"):
+        names["answer"] = cell_of(row, path, "id", filled=True).text
+    for response in responses.get(criterion) or ():
+        cell = Cell(str(response.get("value", "")), path, row.number, f"responses.{criterion}")
+        state, value = said(cell)
+        yield Label(str(response.get("user_id") or "?"), state, value, cell, **names)
+
+
+def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
+    """Write a file of labels for each system, as Inspect's ``precomputed_scores`` reads them; return their paths.
+
+    The ids are those of samples of Kapwa's tasks, "item/variant"; a value is the mean of what people say.
+    """
+    if verdicts["system"].n_unique() != len({slug(name) for name in verdicts["system"].unique()}):
+        raise UsageError("Two systems have names that differ in signs alone, so their files would be one.")
+    files = []
+    for (system,), part in verdicts.filter(pl.col("value").is_not_null()).group_by("system", maintain_order=True):
+        lines = []
+        for (item, variant, sample), rows in part.group_by("item_id", "variant", "sample", maintain_order=True):
+            metadata = {"draw": rows["draw"][0], "rubric": rows["rubric"][0], "system": system, "raters": rows.height}
+            record = {
+                "id": f"{item}/{variant}",
+                "epoch": sample + 1,
+                "value": rows["value"].mean(),
+                "metadata": metadata,
+            }
+            lines.append(json.dumps(record, ensure_ascii=False))
+        file = folder / f"labels-{slug(str(system))}.jsonl"
+        file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        files.append(file)
+    return files

@@ -1,0 +1,263 @@
+"""Scores as people's labels correct them: of each run, by culture and over cultures, and differences between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from kapwa.errors import DataError, UsageError
+from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
+from kapwa.people.agreement import has_majority
+from kapwa.people.labelling import agreement_by_culture, nesting_notes, rater_table
+from kapwa.runs.directory import Run
+from kapwa.runs.manifest import signature
+from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
+
+_ESTIMATE = {
+    **dict.fromkeys(("n", "labelled", "clusters"), pl.Int64),
+    **dict.fromkeys((f"{what}{end}" for what in ("automatic", "people") for end in ("", "_low", "_high")), pl.Float64),
+    **dict.fromkeys(("value", "low", "high", "bias", "bias_low", "bias_high", "weight", "saving"), pl.Float64),
+    **dict.fromkeys(("use", "reason"), pl.String),
+    **dict.fromkeys(("shown", "shown_low", "shown_high"), pl.Float64),
+}
+_WHERE = {**dict.fromkeys(("culture", "language", "variant", "metric"), pl.String), "strata": pl.Int64}
+SCORE_SCHEMA = {"system": pl.String, **_WHERE, **_ESTIMATE, "signature": pl.String}
+DIFFERENCE_SCHEMA = {"a": pl.String, "b": pl.String, **_WHERE, **_ESTIMATE, "p_value": pl.Float64}
+PROPOSAL_SCHEMA = {
+    **dict.fromkeys(("item_id", "culture", "language", "question", "group", "wording"), pl.String),
+    **dict.fromkeys(("votes", "raters"), pl.Int64),
+    **dict.fromkeys(("draw", "rubric"), pl.String),
+}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What people's labels say of automatic scores.
+
+    ``scores``: a row for each system and stratum (culture, language, variant), and one over the strata of a variant
+    (``culture`` null, ``strata`` their number, each counting alike); ``shown`` is the number to print: corrected, or
+    people's alone where ``use`` is "people". ``differences``: the same of every two systems, corrected jointly.
+    ``raters``: how much more often than others a person says yes on the same answers. ``agreement``: by culture.
+    ``verdicts``: the labels (:data:`kapwa.judging.verdicts.VERDICT_SCHEMA`). ``proposals``: wordings that the scorer
+    found wrong and most people right.
+    """
+
+    draw: str
+    rubric: str
+    question: str
+    metric: str
+    title: str
+    scores: pl.DataFrame
+    differences: pl.DataFrame
+    raters: pl.DataFrame
+    agreement: pl.DataFrame
+    verdicts: pl.DataFrame
+    proposals: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the tables by the names of their files."""
+        return {
+            "corrected": self.scores,
+            **{name: getattr(self, name) for name in ("differences", "raters", "agreement", "verdicts", "proposals")},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it but the single verdicts as plain values, for JSON."""
+        tables = {name: table.to_dicts() for name, table in self.tables().items() if name != "verdicts"}
+        facts = {name: getattr(self, name) for name in ("draw", "rubric", "question", "metric", "title")}
+        return {**facts, **tables, "notes": list(self.notes)}
+
+
+def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """All answers drawn from, with the ``probability`` of those drawn and the ``label`` of those labelled, else null.
+
+    Judging anew changes a run's signature: ``run`` is the one it had when its answers were drawn. ``stratum``: culture
+    and language. Raises DataError for a run whose answers are not those that were drawn from.
+    """
+    known = {run["answers"]: run["run"] for run in draw.runs}
+    for run in population.runs:
+        if run["answers"] not in known:
+            changed = run["run"] in known.values()
+            what = "has other answers than when they were drawn" if changed else "is not one of the runs drawn from"
+            names = ", ".join(entry["system"] for entry in draw.runs)
+            hint = "Name the runs as they were, or draw from these with kapwa audit sample."
+            raise DataError(f"{run['system']} {what}: draw {draw.id} is of {names}.", hint=hint)
+    labels = verdicts.group_by("run", *UNIT).agg(label=pl.col("value").mean())
+    schema = {name: draw.key.schema[name] for name in UNIT}
+    left_out = pl.DataFrame(list(draw.left_out), schema=schema, orient="row")
+    return (
+        population.frame.with_columns(
+            run=pl.col("run").replace({run["run"]: known[run["answers"]] for run in population.runs})
+        )
+        .join(left_out, on=UNIT, how="anti", maintain_order="left")
+        .join(draw.key.select("run", *UNIT, "probability"), on=["run", *UNIT], how="left", maintain_order="left")
+        .join(labels, on=["run", *UNIT], how="left", maintain_order="left")
+        .with_columns(stratum=pl.concat_str(STRATUM[:2], separator="\0"))
+    )
+
+
+def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Population, str, tuple[str, ...]]:
+    """Put a judge's verdicts in the place of the scores; return its name, too, and notes.
+
+    An answer that the judge could not read or assess has the mean of its verdicts: what a scorer says of an answer may
+    be anything, labels put it right. Raises UsageError for verdicts of people, or several judges.
+    """
+    judges = verdicts.filter(kind="judge").select("rater", "rubric", "criterion").unique().rows()
+    if len(judges) != 1:
+        raise UsageError(
+            f"The scorer's verdicts are of {len(judges)} judges, rubrics and criteria; one is needed.",
+            hint="Keep the rows of one.",
+        )
+    judged = verdicts.filter(kind="judge").select("run", *UNIT, judged="value")
+    frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
+    missing = frame["judged"].null_count()
+    if missing == len(frame):
+        raise DataError("the scorer's verdicts are of no answer of these runs.", hint="Judge these runs' answers.")
+    usual = pl.col("judged").mean().over("run", *STRATUM)
+    value = pl.coalesce("judged", usual, pl.col("judged").mean())
+    note = f"{missing} of {len(frame)} answers have no verdict of the judge, and count as its mean."
+    named = f"{judges[0][0]}, {judges[0][1]}"
+    kept = frame.with_columns(value=value).drop("judged")
+    whole = Population(population.metric, population.variants, kept, population.runs, population.left_out)
+    return whole, named, (note,) if missing else ()
+
+
+def apply_labels(
+    runs: Sequence[Run],
+    population: Population,
+    draw: Draw,
+    verdicts: pl.DataFrame,
+    notes: Sequence[str] = (),
+    scorer: str = "",
+) -> Audit:
+    """Correct the scores of ``population`` by ``verdicts`` on the answers of ``draw``.
+
+    The label of an answer is the mean of what people say of it; where all could not assess it, it has none. Without a
+    draw (its id is ""), people's share and the scorer's stand side by side, with no interval.
+    """
+    answers = labelled_answers(population, draw, verdicts)
+    manifests = {
+        name: run.manifest for name, run in zip(answers["system"].unique(maintain_order=True), runs, strict=True)
+    }
+    inferred = bool(draw.id)
+    scores = [row for part in _parts(answers) for row in _score_rows(part, draw, manifests, scorer, inferred)]
+    pairs = list(_difference_rows(answers, draw.metric)) if inferred else []
+    return Audit(
+        draw.id,
+        draw.rubric,
+        draw.asked.question,
+        draw.metric,
+        scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
+        pl.DataFrame(scores, schema=SCORE_SCHEMA),
+        pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA),
+        rater_table(verdicts),
+        agreement_by_culture(verdicts, draw.seed),
+        verdicts,
+        _proposals(runs, answers, verdicts, draw),
+        (*notes, *_notes(verdicts, answers, draw)),
+    )
+
+
+def _parts(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    for _, part in answers.group_by("system", "variant", maintain_order=True):
+        yield part
+
+
+def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:
+    return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
+
+
+def corrected_rows(part: pl.DataFrame) -> list[Corrected]:
+    """The corrected means of one run and variant: of each stratum, then, where there are several, over them."""
+    value, label = _arrays(part, "value", "label")
+    chances, strata, clusters = part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
+    rows = corrected_means(value, label, chances, strata, clusters)
+    return rows + ([corrected_over_strata(value, label, chances, strata, clusters)] if len(rows) > 1 else [])
+
+
+def _score_rows(
+    part: pl.DataFrame, draw: Draw, manifests: Mapping[str, Any], scorer: str, inferred: bool
+) -> Iterator[dict[str, Any]]:
+    """The corrected scores of one system and variant: those of its strata, then, of several, that over them."""
+    system, variant = part["system"][0], part["variant"][0]
+    rows = corrected_rows(part)
+    for row in rows:
+        where = _where(row, variant, draw.metric, max(len(rows) - 1, 1))
+        whose = {name: where[name] for name in ("culture", "language") if where[name]}
+        signed = signature(manifests[system], draw.metric, variant, whose)
+        more = f"|audit:{draw.id or 'none'}|rubric:{draw.rubric}|labels:{row.labelled}"
+        signed += (f"|scorer:{scorer.replace('|', '/').replace(' ', '')}" if scorer else "") + more
+        yield {"system": system, **where, **_estimate(row, inferred), "signature": signed}
+
+
+def _where(row: Corrected, variant: str, metric: str, strata: int) -> dict[str, Any]:
+    culture, _, language = row.stratum.partition("\0")
+    place = {"culture": culture or None, "language": language or None, "variant": variant, "metric": metric}
+    return {**place, "strata": 1 if row.stratum else strata}
+
+
+def _estimate(row: Corrected, inferred: bool) -> dict[str, Any]:
+    """The fields of an estimate, and which of its numbers to print; of hand-picked labels neither."""
+    facts = {name: value for name, value in row._asdict().items() if name in _ESTIMATE}
+    if not inferred:
+        kept = ("n", "labelled", "clusters", "automatic", "automatic_low", "automatic_high", "people", "bias")
+        return {**{name: facts[name] for name in kept}, "use": "none", "reason": "hand-picked"}
+    shown = {"corrected": (row.value, row.low, row.high), "people": (row.people, row.people_low, row.people_high)}
+    return facts | dict(zip(("shown", "shown_low", "shown_high"), shown.get(row.use, (None,) * 3), strict=True))
+
+
+def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
+    """The corrected differences of every two systems, on the questions that both answered."""
+    parts = {(part["system"][0], part["variant"][0]): part for part in _parts(answers)}
+    systems = list(dict.fromkeys(system for system, _ in parts))
+    for variant in dict.fromkeys(variant for _, variant in parts):
+        for a, b in combinations([name for name in systems if (name, variant) in parts], 2):
+            both = parts[a, variant].join(parts[b, variant], on=UNIT, suffix="_b", maintain_order="left")
+            scores_a, scores_b, labels_a, labels_b = _arrays(both, "value", "value_b", "label", "label_b")
+            chances, strata, clusters = both["probability"].fill_null(1.0).to_numpy(), both["stratum"], both["cluster"]
+            for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, chances, strata, clusters):
+                where = _where(row, variant, metric, strata.n_unique())
+                yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
+
+
+def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFrame, draw: Draw) -> pl.DataFrame:
+    """Answers that the scorer found wrong and at least two thirds of the people right, each wording once a question."""
+    questions: dict[tuple[str, str], str] = {}
+    for run in runs:
+        asked = "question" if "question" in run.items.columns else "prompt"
+        questions |= {
+            (item, variant): text for item, variant, text in run.items.select("item_id", "variant", asked).rows()
+        }
+    wrong = answers.filter(pl.col("value") == 0).select("run", *UNIT, "text")
+    votes = verdicts.join(wrong, on=["run", *UNIT]).unique(["item_id", "variant", "text", "rater"], maintain_order=True)
+    rows = []
+    for (item, variant, text), part in votes.group_by("item_id", "variant", "text", maintain_order=True):
+        yes, raters = int((part["value"] > 0.5).sum()), part["value"].count()
+        if has_majority(yes, raters):
+            place = (item, part["culture"][0], part["language"][0], questions[item, variant], "", text.strip())
+            rows.append((*place, yes, raters, draw.id, draw.rubric))
+    return pl.DataFrame(rows, schema=PROPOSAL_SCHEMA, orient="row").sort("item_id", "wording")
+
+
+def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[str, ...]:
+    notes = []
+    if not draw.id:
+        notes.append("These labels are of no random draw: they say nothing of the answers that nobody labelled.")
+    else:
+        drawn = answers.filter(pl.col("probability").is_not_null())["label"]
+        if drawn.has_nulls():
+            missing = f"{drawn.null_count()} of {len(drawn)} drawn answers have no label"
+            notes.append(f"{missing}; they are taken to be like the others.")
+    cannot = verdicts.filter(state="cannot-assess").height
+    if cannot:
+        notes.append(f"{cannot} labels are “cannot assess”: they count neither as right nor as wrong.")
+    empty = answers.group_by(STRATUM, maintain_order=True).agg(pl.col("label").count()).filter(pl.col("label") == 0)
+    if empty.height:
+        names = ", ".join(" / ".join(row[:3]) for row in empty.rows()[:5])
+        notes.append(f"No answer is labelled in {empty.height} strata, so nothing is corrected there: {names}.")
+    return (*notes, *nesting_notes(verdicts))

@@ -1,0 +1,330 @@
+"""A recorded random draw of answers that people label: which, with which probability, and the blinded sheets.
+
+Questions are drawn in each stratum (culture, language, prompt variant), and of each all runs' answers are labelled, so
+that differences between runs are corrected on the same questions. Every draw knows the probability with which each
+answer came into it; without one no label says anything of the answers that nobody read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
+from kapwa.errors import DataError, RunError, UsageError, nearest
+from kapwa.files import check_ordinary, digest
+from kapwa.judging.verdicts import ANSWER_SCHEMA
+from kapwa.people.forms import REMARK, check_counts, instructions_for
+from kapwa.people.rating_forms import EMPTY_ANSWER, folder_names, names_model
+from kapwa.runs.directory import Run
+from kapwa.runs.systems import systems_of
+from kapwa.suites.base import is_share
+from kapwa.tables_io import csv_bytes, read_sheet
+
+FORMAT, KEY = 1, "audit-key.csv"
+UNIT = ("item_id", "variant", "sample")
+STRATUM = ("culture", "language", "variant")
+KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
+# An answer that may be judged wrongly is drawn so many times as often as one that is not.
+FAVOUR = 4
+# A matcher that finds an answer as it stands is hardly ever wrong.
+_SURE_RULES = ("exact", "phrase")
+YES, NO, CANNOT = "yes", "no", "cannot assess"
+
+
+class Rubric(NamedTuple):
+    """What people are asked of an answer: name and version ("correct@1"), the column they fill in, and the question."""
+
+    signed: str
+    criterion: str
+    question: str
+
+
+def rubric_of(name: str) -> Rubric:
+    """Return a rubric that people answer with yes or no; raise UsageError for one that is not known."""
+    rubrics = {"correct": Rubric("correct@1", "right", "Is the answer right?")}
+    if name not in rubrics:
+        raise UsageError(f"There is no rubric {name!r} for labels of answers.", hint=nearest(name, rubrics))
+    return rubrics[name]
+
+
+@dataclass(frozen=True)
+class Population:
+    """The answers that a draw is from: those that every run gave, a row each, with what the scorer says of them.
+
+    ``frame``: columns of :data:`UNIT` and :data:`STRATUM`, ``run`` (signature), ``system``, ``cluster``, ``text``,
+    ``value`` in [0, 1], and ``doubtful``: whether the scorer may well be wrong. ``left_out``: the units that not every
+    run has an answer and a value for.
+    """
+
+    metric: str
+    variants: tuple[str, ...]
+    frame: pl.DataFrame
+    runs: tuple[dict[str, str], ...]
+    left_out: tuple[tuple[str, str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What was drawn: enough to draw it again, and to tell whether labels are of it.
+
+    ``strata``: of each stratum and part of it (doubtful or not) how many questions there are and were drawn. ``key``:
+    columns of :data:`KEY_SCHEMA`, a row an answer; answers of one text to one question share a code.
+    """
+
+    id: str
+    seed: int
+    n: int
+    metric: str
+    rubric: str
+    doubtful: bool
+    variants: tuple[str, ...]
+    runs: tuple[dict[str, str], ...]
+    strata: tuple[dict[str, Any], ...]
+    left_out: tuple[tuple[str, str, int], ...]
+    key: pl.DataFrame
+
+    @property
+    def asked(self) -> Rubric:
+        """What people are asked."""
+        return rubric_of(self.rubric.partition("@")[0])
+
+
+def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: str | None = None) -> Population:
+    """Return the answers of ``runs`` with the scores of ``metric`` (None: their first headline metric).
+
+    ``variant``: prompt variants, comma-separated, or "all"; None: the first. Raises UsageError for runs of several
+    tasks or data, one without answers to read, and a metric that is not a share of which more is better.
+    """
+    first = runs[0].manifest
+    for run in runs:
+        if (run.manifest["task"], run.manifest["data"]["digest"]) != (first["task"], first["data"]["digest"]):
+            raise UsageError(
+                f"{runs[0].path} and {run.path} are not of one task and one data source, so they are audited apart.",
+                hint="Name runs of one task on the same data.",
+            )
+        if "answers" not in run.tables:
+            raise UsageError(f"{run.path} has no answers in words, of which people could say whether they are right.")
+    name = metric or first["headline"][0]
+    if name not in first["metrics"]:
+        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, first["metrics"]))
+    if not is_share(first["metrics"][name]) or not first["metrics"][name]["higher_is_better"]:
+        raise UsageError(
+            f"{name} is no share of which more is better, so it cannot stand for the share of right answers.",
+            hint="Name another metric with --metric.",
+        )
+    known = first["selection"]["variants"]
+    variants = known if variant == "all" else [part.strip() for part in variant.split(",")] if variant else known[:1]
+    unknown = next((part for part in variants if part not in known), None)
+    if unknown is not None:
+        raise UsageError(f"{runs[0].path} has no variant {unknown!r}.", hint=nearest(unknown, known))
+    if len({run.manifest["signature"] for run in runs}) < len(runs):
+        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
+    systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
+    frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
+    units = [frame.filter(pl.col("value").is_not_null() & pl.col("text").is_not_null()) for frame in frames]
+    common = units[0].select(UNIT)
+    for frame in units[1:]:
+        common = common.join(frame.select(UNIT), on=UNIT, how="semi", maintain_order="left")
+    if common.is_empty():
+        raise DataError("no question was answered by every run, so there is nothing to draw from.")
+    whole = pl.concat([frame.select(UNIT) for frame in frames]).unique(maintain_order=True)
+    left_out = tuple(whole.join(common, on=UNIT, how="anti", maintain_order="left").rows())
+    frame = pl.concat([part.join(common, on=UNIT, how="semi", maintain_order="left") for part in units])
+    return Population(name, tuple(variants), frame, tuple(map(_identity, runs, frames)), left_out)
+
+
+def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.DataFrame:
+    """The answers of one run, each with its score; a run of one sample an item may have no column that says so."""
+    answers = run.answers if "sample" in run.answers.columns else run.answers.with_columns(sample=pl.lit(0, pl.Int64))
+    rule = pl.col("rule").is_in(_SURE_RULES) if "rule" in answers.columns else pl.lit(value=True)
+    texts = answers.select(*UNIT, "text", sure=rule.fill_null(value=False))
+    scores = run.scores.filter((pl.col("metric") == metric) & pl.col("variant").is_in(variants))
+    return scores.join(texts, on=UNIT, how="left", maintain_order="left").select(
+        *UNIT,
+        *(name for name in STRATUM if name not in UNIT),
+        "cluster",
+        "text",
+        "value",
+        run=pl.lit(run.manifest["signature"]),
+        system=pl.lit(system),
+        doubtful=(pl.col("value") < 1) | ~pl.col("sure").fill_null(value=True),
+    )
+
+
+def _identity(run: Run, answers: pl.DataFrame) -> dict[str, str]:
+    """What tells a run's answers from any others: its signature, what was answered, and how that was scored."""
+    ordered = answers.sort(UNIT)
+    texts, values = (
+        digest({"": json.dumps(ordered.select(*UNIT, name).rows(), ensure_ascii=True).encode()})
+        for name in ("text", "value")
+    )
+    return {"run": run.manifest["signature"], "system": answers["system"][0], "answers": texts, "scores": values}
+
+
+def draw(population: Population, *, n: int, seed: int, rubric: str, doubtful: bool) -> Draw:
+    """Draw ``n`` questions of each stratum (all, where it has no more), with all runs' answers to them.
+
+    ``doubtful``: questions of which some answer may be judged wrongly are drawn :data:`FAVOUR` times as often. Of
+    several samples of an answer one is drawn. Equal arguments give an equal draw. Raises UsageError for impossible
+    counts.
+    """
+    check_counts(seed=seed, n=n)
+    signed = rubric_of(rubric).signed
+    settings = (seed, n, population.metric, signed, doubtful, population.variants, population.runs)
+    name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
+    strata: list[dict[str, Any]] = []
+    drawn: list[pl.DataFrame] = []
+    for place, answers in population.frame.sort(*STRATUM, *UNIT, "run").group_by(STRATUM, maintain_order=True):
+        questions = answers.group_by("item_id", maintain_order=True).agg(pl.col("doubtful").any() & pl.lit(doubtful))
+        sizes = allocate(n, int(questions["doubtful"].sum()), int((~questions["doubtful"]).sum()))
+        for part, take in zip((True, False), sizes, strict=True):
+            ids = questions.filter(pl.col("doubtful") == part)["item_id"].to_list()
+            if not ids:
+                continue
+            strata.append({**dict(zip(STRATUM, place, strict=True)), "doubtful": part, "N": len(ids), "n": take})
+            chosen = [ids[i] for i in sorted(shuffled(ids, "audit", seed, *place)[:take])]
+            drawn += [_one_sample(answers.filter(item_id=item), seed, take / len(ids)) for item in chosen]
+    key = coded(pl.concat(drawn), seed).with_columns(draw=pl.lit(name)).select(list(KEY_SCHEMA))
+    facts = (population.metric, signed, doubtful, population.variants, population.runs)
+    return Draw(name, seed, n, *facts, tuple(strata), population.left_out, key)
+
+
+def allocate(n: int, doubtful: int, others: int) -> tuple[int, int]:
+    """How many of ``n`` questions are drawn among the doubtful ones and among the others: at least one of each."""
+    if n >= doubtful + others:
+        return doubtful, others
+    share = FAVOUR * doubtful / (FAVOUR * doubtful + others)
+    rest = max(min(others, 1), n - min(doubtful, round(n * share)))
+    rest = min(rest, others, n - min(doubtful, 1))
+    return min(doubtful, n - rest), rest
+
+
+def _one_sample(answers: pl.DataFrame, seed: int, probability: float) -> pl.DataFrame:
+    """One sample of every run's answers to a question, the same of each, with the probability that it was drawn."""
+    samples = sorted(answers["sample"].unique())
+    first = shuffled([str(sample) for sample in samples], "sample", seed, answers["item_id"][0])[0]
+    return answers.filter(sample=samples[first]).with_columns(probability=pl.lit(probability / len(samples)))
+
+
+def coded(answers: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Hide the systems: a code, such as A017, for each text to each question, in an order that the seed decides."""
+    texts = answers.select("item_id", "variant", "text").unique(maintain_order=True)
+    order = shuffled(["\0".join(row) for row in texts.iter_rows()], "codes", seed)
+    digits = max(3, len(str(len(order))))
+    codes = {place: f"A{number:0{digits}}" for number, place in enumerate(order, start=1)}
+    names = pl.Series("answer", [codes[place] for place in range(len(order))], dtype=pl.String)
+    return answers.join(texts.with_columns(names), on=["item_id", "variant", "text"], maintain_order="left")
+
+
+class Drawn(NamedTuple):
+    """What was written: the draw, the sheets, the key to keep back, and what the organiser should know."""
+
+    draw: Draw
+    sheets: tuple[Path, ...]
+    key: Path
+    notes: tuple[str, ...]
+
+
+def write_draw(
+    made: Draw, runs: Sequence[Run], out: str | Path, *, people: int = 2, formats: Sequence[str] = FORMATS
+) -> Drawn:
+    """Write the draw, its key, and for each culture a folder with a blinded sheet for each of ``people`` persons.
+
+    Rows are shuffled for every person anew. Raises UsageError for a folder that holds a draw already.
+    """
+    check_counts(seed=made.seed, people=people)
+    out = Path(out)
+    if (out / DRAW).exists():
+        raise UsageError(f"{out} holds a draw already, and people may be labelling it.", hint="Name another folder.")
+    rubric = made.asked
+    instructions = instructions_for("audit").format(question=rubric.question, criterion=rubric.criterion)
+    questions = {(row["item_id"], row["variant"]): row for row in runs[0].items.iter_rows(named=True)}
+    files: dict[str, bytes] = {}
+    for culture, folder in folder_names(sorted(made.key["culture"].unique())).items():
+        answers = made.key.filter(culture=culture).unique(["answer"], maintain_order=True).sort("answer").to_dicts()
+        for person in range(1, people + 1):
+            order = shuffled([row["answer"] for row in answers], "rows", made.seed, person)
+            rows = [_sheet_row(answers[i], questions, f"{made.id}-{folder}-p{person}") for i in order]
+            sheet = _sheet(f"{folder}-p{person}", rows, rubric, instructions)
+            files |= {f"{folder}/{name}": content for name, content in render(sheet, formats).items()}
+    sheets = tuple(out / name for name in files)
+    facts = {name: value for name, value in vars(made).items() if name != "key"}
+    files[DRAW] = (json.dumps({"format": FORMAT, **facts}, ensure_ascii=False, indent=2) + "\n").encode()
+    files["audit-instructions.md"] = instructions.encode()
+    files[KEY] = csv_bytes(list(KEY_SCHEMA), made.key.rows())
+    write_files(files, out)
+    return Drawn(made, sheets, out / KEY, _notes(made))
+
+
+def _sheet_row(row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str) -> list[str]:
+    item = questions[row["item_id"], row["variant"]]
+    asked = str(item.get("question") or item["prompt"])
+    english = str(item.get("question_en") or "")
+    text = row["text"].strip() or EMPTY_ANSWER
+    return [form_id, row["answer"], asked, "" if english == asked else english, text, "", ""]
+
+
+def _sheet(name: str, rows: Sequence[Sequence[str]], rubric: Rubric, instructions: str) -> Sheet:
+    allowed = [(YES, NO, CANNOT)] * len(rows)
+    columns = [
+        Column("form_id", 24),
+        Column("answer", 9),
+        Column("question", 44),
+        Column("question_en", 36),
+        Column("response", 60),
+        Column(rubric.criterion, 14, allowed, (rubric.criterion, rubric.question)),
+        REMARK,
+    ]
+    if not any(row[3] for row in rows):
+        del columns[3]
+        rows = [[*row[:3], *row[4:]] for row in rows]
+    return Sheet(name, columns, rows, instructions)
+
+
+def _notes(made: Draw) -> tuple[str, ...]:
+    notes = []
+    if made.left_out:
+        notes.append(
+            f"{len(made.left_out)} questions (with variant and sample) are left out: not every run has a scored answer."
+        )
+    named = [
+        code for code, system, text in made.key.select("answer", "system", "text").rows() if names_model(system, text)
+    ]
+    if named:
+        shown = ", ".join(sorted(set(named))[:5])
+        notes.append(f"{len(set(named))} answers name the model that wrote them, so people can tell ({shown}).")
+    return tuple(notes)
+
+
+def read_draw(folder: Path) -> Draw:
+    """Read the draw in ``folder``; raise DataError for a damaged one, or one whose key is missing or another's."""
+    file = folder / DRAW
+    check_ordinary(file)
+    hint = "It is written by kapwa audit sample, and is never edited."
+    try:
+        facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        newer = facts.pop("format") > FORMAT
+        facts |= {name: tuple(facts[name]) for name in ("variants", "runs", "strata")}
+        facts["left_out"] = tuple(map(tuple, facts["left_out"]))
+        made = Draw(**facts, key=pl.DataFrame(schema=KEY_SCHEMA))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DataError("is no draw, or damaged.", path=file, hint=hint) from None
+    if newer:
+        raise RunError(f"{file} is of a newer Kapwa.", hint="Upgrade: pip install -U kapwa")
+    rows = read_sheet(folder / KEY, required=tuple(KEY_SCHEMA))
+    try:
+        key = pl.DataFrame(
+            [[row.cells[name] for name in KEY_SCHEMA] for row in rows], schema=list(KEY_SCHEMA), orient="row"
+        )
+        key = key.cast({"sample": pl.Int64, "probability": pl.Float64})
+    except pl.exceptions.PolarsError:
+        raise DataError("holds a sample or a probability that is no number.", path=folder / KEY, hint=hint) from None
+    if set(key["draw"]) != {made.id} or not key["probability"].is_between(0, 1, closed="right").all():
+        raise DataError(f"is not the key of {made.id}.", path=folder / KEY, hint=hint)
+    return replace(made, key=key)

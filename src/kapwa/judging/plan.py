@@ -1,0 +1,68 @@
+"""How many labels an audit needs in each stratum for an interval of a wanted width, and how long people need."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import polars as pl
+
+from kapwa.errors import UsageError
+from kapwa.judging.apply import corrected_rows
+from kapwa.judging.draws import STRATUM
+from kapwa.stats.corrected import Corrected, LabelPlan, labels_needed
+
+PLAN_SCHEMA = {
+    **dict.fromkeys(STRATUM, pl.String),
+    **dict.fromkeys(("questions", "labels", "people", "corrected"), pl.Int64),
+    "saving": pl.Float64,
+    **dict.fromkeys(("use", "reason", "grounds"), pl.String),
+    "answers": pl.Int64,
+    "hours": pl.Float64,
+}
+# A scorer that finds none or all right does not know that: the share of right answers is taken to lie between these.
+_SHARES = (0.1, 0.9)
+
+
+def plan_labels(
+    answers: pl.DataFrame, *, half_width: float, agreement: float | None = None, seconds: float = 30.0
+) -> pl.DataFrame:
+    """Return a row a stratum: labelled questions needed for ± ``half_width``, with the scorer and without.
+
+    ``answers``: of a pilot those of :func:`kapwa.judging.apply.labelled_answers`; else with ``value`` alone, and the
+    ``agreement``, the assumed share of answers that people and scorer judge alike. Of several runs the one that needs
+    most counts. ``labels``: of questions, null where even all are too few. ``hours``: of one person who needs so many
+    ``seconds`` for an answer. Raises UsageError for a pilot that tells nothing.
+    """
+    runs, rows = answers["system"].n_unique(), []
+    for place, part in answers.group_by(STRATUM, maintain_order=True):
+        plans: list[tuple[LabelPlan, str]] = []
+        for (system,), of_run in part.group_by("system", maintain_order=True):
+            if agreement is not None:
+                share = min(max(float(of_run["value"].to_numpy().mean()), _SHARES[0]), _SHARES[1])
+                plans.append((labels_needed(of_run.height, half_width, agreement=agreement, share=share), "assumed"))
+            else:
+                whole = answers.filter(system=system, variant=place[2])
+                plans.append(
+                    _from_pilot(of_run.height, half_width, corrected_rows(of_run)[0], corrected_rows(whole)[-1])
+                )
+        plan, grounds = max(plans, key=lambda pair: _needed(pair[0]) or part.height)
+        facts: dict[str, Any] = {
+            name: getattr(plan, name) for name in ("people", "corrected", "saving", "use", "reason")
+        }
+        questions = part.height // runs
+        read = (_needed(plan) or questions) * runs
+        facts |= {"questions": questions, "labels": _needed(plan), "grounds": grounds, "answers": read}
+        rows.append({**dict(zip(STRATUM, place, strict=True)), **facts, "hours": read * seconds / 3600})
+    return pl.DataFrame(rows, schema=PLAN_SCHEMA)
+
+
+def _needed(plan: LabelPlan) -> int | None:
+    return plan.corrected if plan.use == "corrected" else plan.people
+
+
+def _from_pilot(n: int, half_width: float, own: Corrected, whole: Corrected) -> tuple[LabelPlan, str]:
+    """Plan by a stratum's labels, or by those of all strata together where it has too few."""
+    with suppress(UsageError):
+        return labels_needed(n, half_width, pilot=own), "its own labels"
+    return labels_needed(n, half_width, pilot=whole), "all labels"

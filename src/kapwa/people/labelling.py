@@ -1,0 +1,77 @@
+"""What labels say of the people who gave them: how mild each is, how far they agree, and what cannot be told apart.
+
+Labels are a table with the columns of :data:`kapwa.judging.verdicts.VERDICT_SCHEMA`; a null ``value`` is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.stats.agreement import Coefficient
+from kapwa.stats.intervals import mean_estimates
+
+RATER_SCHEMA = {
+    **dict.fromkeys(("culture", "rater"), pl.String),
+    **dict.fromkeys(("answers", "cannot_assess"), pl.Int64),
+    "yes": pl.Float64,
+    "compared": pl.Int64,
+    **dict.fromkeys(("leniency", "low", "high"), pl.Float64),
+}
+_NESTED = (
+    "No person labelled answers of all {many}: what looks like a difference between {many} may be one between strict "
+    "and mild people. Let some people label answers of several {many} where they can."
+)
+
+
+def rater_table(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """How often each person says yes, and how much more often than the others do on the same answers (leniency)."""
+    answers = ["culture", "item_id", "variant", "sample", "answer"]
+    labels = verdicts.unique([*answers, "rater"], maintain_order=True)  # one text of several runs is labelled once
+    others = (pl.col("value").sum().over(answers) - pl.col("value")) / (pl.col("value").count().over(answers) - 1)
+    labels = labels.with_columns(
+        ahead=pl.when(pl.col("value").count().over(answers) > 1).then(pl.col("value") - others)
+    )
+    rows = []
+    for (culture, rater), part in labels.sort("culture", "rater").group_by("culture", "rater", maintain_order=True):
+        compared = part.filter(pl.col("ahead").is_not_null())
+        row = {"culture": culture, "rater": rater, "answers": part["value"].count(), "yes": part["value"].mean()}
+        row |= {"cannot_assess": part["value"].null_count(), "compared": compared.height}
+        if compared.height:
+            estimate = mean_estimates(compared["ahead"].to_numpy(), compared["cluster"].to_list())[0]
+            row |= {"leniency": estimate.value, "low": estimate.low, "high": estimate.high}
+        rows.append(row)
+    return pl.DataFrame(rows, schema=RATER_SCHEMA)
+
+
+def agreement_by_culture(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """How far the people of each culture agree on the same answers: share, kappa and alpha."""
+    rows = []
+    for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
+        raters = sorted(part["rater"].unique())
+        by_answer: dict[tuple[str, ...], dict[str, float | None]] = {}
+        for *answer, rater, value in part.select("cluster", "item_id", "variant", "answer", "rater", "value").rows():
+            by_answer.setdefault(tuple(answer), {})[rater] = value
+        table = [[values.get(rater) for rater in raters] for values in by_answer.values()]
+        if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
+            wanted: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
+            found = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
+            rows += [{"culture": culture, **row} for row in found]
+    return pl.DataFrame(rows, schema={"culture": pl.String, **SCHEMA})
+
+
+def nesting_notes(verdicts: pl.DataFrame) -> list[str]:
+    """Say where a difference between cultures, or systems, cannot be told from one between strict and mild people."""
+    columns = (("culture", "cultures"), ("system", "systems"))
+    return [_NESTED.format(many=many) for column, many in columns if _nested(verdicts, column)]
+
+
+def _nested(verdicts: pl.DataFrame, column: str) -> bool:
+    """Whether no chain of people joins all values of ``column``: then people and values cannot be told apart."""
+    groups = [set(values) for values in verdicts.group_by("rater").agg(pl.col(column).unique())[column].to_list()]
+    reached = set(groups[0]) if groups else set()
+    while more := [group for group in groups if group & reached and not group <= reached]:
+        reached = reached.union(*more)
+    return len(reached) < verdicts[column].n_unique()

@@ -1,0 +1,250 @@
+"""Audits for readers: scores as people's labels correct them, on a terminal and on a page of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from kapwa.datasets.sheets import DRAW
+from kapwa.errors import UsageError
+from kapwa.exchange.labels import labelled, write_inspect_labels
+from kapwa.files import filling, jsonable, write_json, write_text
+from kapwa.judging.apply import Audit, apply_labels
+from kapwa.judging.draws import read_draw
+from kapwa.report import wording
+from kapwa.report.people import SHARE, Block, agreement_table
+from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
+from kapwa.report.wording import clean, culture_name, isolate, known
+from kapwa.runs.directory import Run
+from kapwa.runs.outputs import BOM
+from kapwa.tables_io import csv_text
+
+_REASONS = {
+    "few-labels": "under 40 labels",
+    "no-saving": "the scorer saves nothing",
+    "all-labelled": "every answer labelled",
+    "no-labels": "no labels",
+    "hand-picked": "not a random draw",
+}
+_MOST_SENTENCES = 6
+
+
+def audit_block(audit: Audit) -> Block:
+    """What the labels say: a sentence for each system and each two, and tables by culture."""
+    whole = [row for row in audit.scores.to_dicts() if row["culture"] is None or _strata(audit, row) == 1]
+    pairs = [row for row in audit.differences.to_dicts() if row["culture"] is None or _strata(audit, row) == 1]
+    tables = [_score_table(audit), *([_difference_table(audit)] if audit.differences.height else [])]
+    more = [_rater_table(audit)]
+    if audit.agreement.height:
+        cultures = {name: culture_name(name) for name in audit.agreement["culture"].unique()}
+        more.append(agreement_table("audit-agreement", "Agreement between people", audit.agreement, cultures))
+    notes = list(audit.notes)
+    if audit.proposals.height:
+        found = wording.count(audit.proposals.height, "wording")
+        notes.append(
+            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER lists them."
+        )
+    return {
+        "title": f"What people say of {audit.title}",
+        "sentences": [*map(_score_sentence, whole), *map(_difference_sentence, pairs[:_MOST_SENTENCES])],
+        "tables": tables,
+        "more": more,
+        "criteria": [(audit.rubric, audit.question)],
+        "notes": notes,
+    }
+
+
+def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
+    """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
+    blocks = []
+    for path in paths:
+        if (path / DRAW).is_file():
+            drawn = {entry["run"] for entry in read_draw(path).runs}
+            audited = [run for run in runs if run.manifest["signature"] in drawn]
+            if not audited:
+                raise UsageError(
+                    f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
+                )
+            blocks.append(audit_block(apply_labels(*labelled(audited, path))))
+    return blocks
+
+
+def write_audit(audit: Audit, folder: Path) -> Path:
+    """Write the page ``audit.html``, every table as CSV, the numbers as JSON, and labels as Inspect reads them.
+
+    Raises UsageError where the folder holds a draw: what people fill in stays apart from what is made of it.
+    """
+    from kapwa.report.html import render
+
+    if (folder / DRAW).exists():
+        raise UsageError(f"{folder} holds the draw.", hint="Name another folder for the results with --out.")
+    block, proposals = audit_block(audit), _proposal_table(audit)
+    with filling(folder) as fresh:
+        for name, table in audit.tables().items():
+            write_text(fresh / f"{name}.csv", BOM + csv_text(table.columns, table.iter_rows()))
+        write_json(fresh / "corrected.json", jsonable(audit.to_dict()), sort=False)
+        write_inspect_labels(audit.verdicts, fresh)
+        page = render("audit.html.j2", ["report.css"], block=block, audit=audit, proposals=proposals)
+        write_text(fresh / "audit.html", page)
+    return folder / "audit.html"
+
+
+def _strata(audit: Audit, row: Row) -> int:
+    """Of how many strata the variant of a row has numbers."""
+    return audit.scores.filter(variant=row["variant"], system=row.get("system", row.get("a")))["culture"].count()
+
+
+def _whose(row: Row) -> str:
+    return f"{row['strata']} cultures" if row["culture"] is None else culture_name(row["culture"])
+
+
+def _score_sentence(row: Row) -> str:
+    name, whose = isolate(row["system"]), _whose(row)
+    automatic = wording.amount(row["automatic"], SHARE)
+    if row["use"] == "none":
+        if row["people"] is None:
+            return f"{name}, {whose}: {automatic} right by the scorer; no labels."
+        people = wording.amount(row["people"], SHARE)
+        return (
+            f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right; "
+            f"the scorer calls {automatic} of all answers right."
+        )
+    how = (
+        "by labels and scorer together" if row["use"] == "corrected" else f"by labels alone: {_REASONS[row['reason']]}"
+    )
+    between = wording.interval(row["shown_low"], row["shown_high"], SHARE)
+    shown = wording.amount(row["shown"], SHARE)
+    said = f"{name}, {whose}: people would call {shown} of the answers right ({between}; {how})."
+    return f"{said} The scorer says {automatic}; {_bias_words(row)}."
+
+
+def _bias_words(row: Row) -> str:
+    if not known(row["bias_low"]) or not known(row["bias_high"]):
+        return "how far it is off is not known"
+    between = wording.change_interval(row["bias_low"], row["bias_high"], SHARE)
+    if row["bias_low"] <= 0 <= row["bias_high"]:
+        return f"its error, {wording.change(row['bias'], SHARE)} points ({between}), may be chance"
+    way = "too mild" if row["bias"] > 0 else "too strict"
+    return f"it is {wording.points(row['bias'], SHARE, 1)} {way} ({between})"
+
+
+def _difference_sentence(row: Row) -> str:
+    names, whose = f"{isolate(row['a'])} − {isolate(row['b'])}", _whose(row)
+    raw = f"{wording.change(row['automatic'], SHARE)} by the scorer alone"
+    if not known(row["shown"]):
+        return f"{names}, {whose}: {raw}; no labels of both."
+    between = wording.change_interval(row["shown_low"], row["shown_high"], SHARE)
+    p = f", {wording.p_words(row['p_value'])}" if known(row["p_value"]) else ""
+    return f"{names}, {whose}: {wording.change(row['shown'], SHARE)} points as people see it ({between}{p}); {raw}."
+
+
+def _place(row: Row) -> Cell:
+    if row["culture"] is None:
+        return Cell(f"Mean of {row['strata']}", clean(row["variant"]) if row["variants"] > 1 else "")
+    return Cell(culture_name(row["culture"]), ", ".join([row["language"], *([row["variant"]] * (row["variants"] > 1))]))
+
+
+def _share(name: str, head: str, *, signed: bool = False) -> Column:
+    """A share with its interval below; of a difference or bias with its sign, in points."""
+    write, between = (wording.change, wording.change_interval) if signed else (wording.amount, wording.interval)
+
+    def cell(row: Row) -> Cell:
+        low, high = row[f"{name}_low" if name != "value" else "low"], row[f"{name}_high" if name != "value" else "high"]
+        small = between(low, high, SHARE) if known(low) and known(high) else ""
+        strong = row["use"] == {"value": "corrected", "people": "people"}.get(name)
+        return Cell(write(row[name], SHARE), small, number=True, strong=strong)
+
+    return Column(head, cell)
+
+
+def _estimates(*, signed: bool) -> list[Column]:
+    return [
+        Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"of {row['n']:,}", number=True)),
+        _share("automatic", "Scorer", signed=signed),
+        _share("people", "People alone", signed=signed),
+        _share("value", "Corrected", signed=signed),
+        _share("bias", "Scorer is off by", signed=True),
+    ]
+
+
+_USE = Column(
+    "Read", lambda row: Cell("neither" if row["use"] == "none" else row["use"], _REASONS.get(row["reason"], ""))
+)
+
+
+def _score_table(audit: Audit) -> Table:
+    frame = audit.scores
+    shown = frame.with_columns(variants=pl.col("variant").n_unique())
+    columns = [Column("Culture", _place), text_column("System", "system"), *_estimates(signed=False), _USE]
+    note = (
+        "With 95% intervals. The scorer’s interval says nothing of its errors, which labels correct. It is off by "
+        "so many points, + where it is too mild. The last column names the number to read: people’s alone where labels "
+        "are few, or where the scorer would make it no surer. "
+        "Means give each culture and language the same weight."
+    )
+    return Table("audit-scores", "Right answers by the scorer, by people, and corrected", frame, columns, note, shown)
+
+
+def _difference_table(audit: Audit) -> Table:
+    frame = audit.differences
+    shown = frame.with_columns(variants=pl.col("variant").n_unique())
+    pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}"))
+    columns = [Column("Culture", _place), pair, *_estimates(signed=True), p_column("p", "p_value"), _USE]
+    note = "In points. Both systems were labelled on the same questions, and the difference is corrected as one number."
+    return Table("audit-differences", "Differences between systems, corrected", frame, columns, note, shown)
+
+
+def _rater_table(audit: Audit) -> Table:
+    def ahead(row: Row) -> Cell:
+        small = wording.change_interval(row["low"], row["high"], SHARE) if known(row["low"]) else ""
+        return Cell(wording.change(row["leniency"], SHARE), small, number=True)
+
+    columns = [
+        text_column("Person", "rater"),
+        Column("Culture", lambda row: Cell(culture_name(row["culture"]))),
+        count_column("Labels", "answers"),
+        count_column("Cannot assess", "cannot_assess"),
+        Column("Yes", lambda row: Cell(wording.amount(row["yes"], SHARE), number=True)),
+        Column("Milder than others", ahead),
+    ]
+    note = "The last column: points more often yes than the others on the same answers; below 0 is stricter."
+    return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, note)
+
+
+def _proposal_table(audit: Audit) -> Table:
+    columns = [
+        text_column("Question", "question", small="item_id"),
+        Column("Culture", lambda row: Cell(culture_name(row["culture"]))),
+        text_column("Wording", "wording"),
+        Column("Yes", lambda row: Cell(f"{row['votes']} of {row['raters']}", number=True)),
+    ]
+    caption = "Wordings that the scorer calls wrong and people right: proposals for the key"
+    return Table("audit-proposals", caption, audit.proposals, columns)
+
+
+def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
+    """How many questions people label in each culture and language for ± ``half_width``."""
+
+    def needed(row: Row) -> Cell:
+        count = "too few" if row["labels"] is None else f"{row['labels']:,}"
+        return Cell(count, f"of {row['questions']:,}", number=True, strong=True)
+
+    def saving(row: Row) -> Cell:
+        return Cell(f"{wording.decimal(row['saving'], 1)}×" if row["use"] == "corrected" else "no saving")
+
+    columns = [
+        Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
+        Column("To label", needed),
+        count_column("Without scorer", "people"),
+        Column("Saving", saving),
+        count_column("Answers", "answers"),
+        Column("Hours", lambda row: Cell(wording.decimal(row["hours"], 1), number=True)),
+        Column("From", lambda row: Cell(row["grounds"])),
+    ]
+    note = (
+        "All runs’ answers to a question are labelled. Under 40 labels of a culture, people’s share alone is printed."
+    )
+    caption = f"Labels for a 95% interval of ± {wording.points(half_width, SHARE, 1)}"
+    return Table("audit-plan", caption, plan, columns, note)

@@ -1,0 +1,404 @@
+"""Scores that a sample of people's labels corrects: the mean by the scorer, by people, and by both together.
+
+An automatic scorer judged every answer, people a random sample of them, drawn with known chances. What the scorer says
+of all answers is corrected by how far it is off on the labelled ones; the part of it that is used, ``weight``, is the
+one that leaves the smallest error. ``docs/explanation/statistics.md``, "Audited scores", has formulas and coverage.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kapwa.errors import DataError, UsageError
+from kapwa.stats.clusters import FloatArray, IntArray, check_level, cluster_codes, cluster_sums, read_values
+from kapwa.stats.culture_means import equal_weights, kept_means
+from kapwa.stats.intervals import effective_size, mean_estimates, paired_values
+from kapwa.stats.pooled import bounded_centre, pooled_error, pooled_mean
+
+# With fewer labels the interval of people's labels by themselves is printed.
+FEW_LABELS = 40
+# A scorer that saves less than this is not worth a second number.
+LEAST_SAVING = 1.05
+# Four pairs of label and score, one of each kind, are counted as so many labels together (Agresti and Min 2005).
+PSEUDO_LABELS = 2.0
+
+
+class Corrected(NamedTuple):
+    """A mean by the scorer, by people, and corrected: of one stratum, or over all, each counting alike (stratum "").
+
+    ``n`` answers, ``labelled`` of them by people, who saw ``clusters`` clusters. ``value``–``low``–``high``: the
+    corrected mean. ``bias``: automatic less people, on the labelled answers. ``weight``: the part of the scorer that is
+    used, 0 to 1. ``saving``: how many labels people by themselves would need for as small an error, over the labels at
+    hand. ``use``: what to print, and the ``reason`` where it is not the corrected mean: "few-labels", "no-saving",
+    "all-labelled", "no-labels". ``p_value``: of a difference only, that the printed one is 0, two-sided. None: the data
+    cannot tell.
+    """
+
+    stratum: str
+    n: int
+    labelled: int
+    clusters: int
+    automatic: float | None
+    automatic_low: float | None
+    automatic_high: float | None
+    people: float | None
+    people_low: float | None
+    people_high: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    bias: float | None
+    bias_low: float | None
+    bias_high: float | None
+    weight: float
+    saving: float | None
+    use: Literal["corrected", "people", "none"]
+    reason: str
+    p_value: float | None = None
+
+
+class _Mean(NamedTuple):
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+
+
+class _Audit(NamedTuple):
+    """What was audited, an entry an answer: ``labels`` NaN and ``weights`` (1/probability) 0 where people saw it not.
+
+    ``signed``: these are differences of two runs, from -1 to 1, not scores from 0 to 1.
+    """
+
+    scores: FloatArray
+    labels: FloatArray
+    weights: FloatArray
+    strata: IntArray
+    clusters: IntArray
+    signed: bool = False
+
+    @property
+    def labelled(self) -> IntArray:
+        """Where the labelled answers are."""
+        return np.flatnonzero(~np.isnan(self.labels))
+
+    def rows(self, kept: NDArray[Any]) -> _Audit:
+        """Return some of the answers."""
+        scores, labels, weights = (column[kept] for column in self[:3])
+        return _Audit(scores, labels, weights, self.strata[kept], self.clusters[kept], self.signed)
+
+
+def corrected_means(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    strata: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    level: float = 0.95,
+) -> list[Corrected]:
+    """Correct the mean score of every stratum, in sorted order of the strata.
+
+    ``scores``: (n,) what the scorer says of each answer, 0 to 1; ``labels``: (n,) what people say, 0 to 1, NaN where
+    they were not asked; ``probabilities``: (n,) the chance of each answer to be drawn for labelling, above 0 where it
+    was; ``strata``, ``clusters``: (n,) labels. Raises UsageError or DataError for input that does not fit.
+    """
+    audit = _read(scores, labels, probabilities, strata, clusters, level)
+    return [_corrected(part, name, level) for name, part in _by_stratum(audit, strata)]
+
+
+def corrected_over_strata(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    strata: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    level: float = 0.95,
+) -> Corrected:
+    """Correct the mean over strata, each counting alike; a cluster that strata share is one piece of evidence.
+
+    Arguments as of :func:`corrected_means`, whose values it is the mean of. Without a label in some stratum there is
+    no such mean.
+    """
+    return _corrected(_read(scores, labels, probabilities, strata, clusters, level), "", level)
+
+
+def corrected_difference(
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    labels_a: ArrayLike,
+    labels_b: ArrayLike,
+    probabilities: ArrayLike,
+    strata: ArrayLike,
+    clusters: ArrayLike,
+    *,
+    level: float = 0.95,
+) -> list[Corrected]:
+    """Correct how much A scores above B, by stratum and, of several, over all of them in the last row.
+
+    Both answered the same items, a row each; an item counts as labelled where both answers are. The differences
+    themselves are corrected, so that an error which the scorer makes on both sides cancels. Other arguments as of
+    :func:`corrected_means`; the row over strata is as :func:`corrected_over_strata`.
+    """
+    a, b = (
+        _read(*values, probabilities, strata, clusters, level)
+        for values in ((scores_a, labels_a), (scores_b, labels_b))
+    )
+    scores, labels = (
+        paired_values(*sides, binary=True)[2][:, 0] for sides in ((a.scores, b.scores), (a.labels, b.labels))
+    )
+    weights = np.where(np.isnan(labels), 0.0, a.weights)
+    both = a._replace(scores=scores, labels=labels, weights=weights, signed=True)
+    rows = [_corrected(part, name, level) for name, part in _by_stratum(both, strata)]
+    return [*rows, _corrected(both, "", level)] if len(rows) > 1 else rows
+
+
+def _read(
+    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float
+) -> _Audit:
+    """Check the input. Raises UsageError or DataError for what does not fit."""
+    check_level(level)
+    automatic, people = (read_values(values, binary=True)[0][:, 0] for values in (scores, labels))
+    chances, n = np.asarray(probabilities, dtype=np.float64), len(automatic)
+    if not automatic.shape == people.shape == chances.shape:
+        raise UsageError(
+            f"There are {n} scores, {len(people)} labels and {chances.size} probabilities.",
+            hint="Give one of each for every answer; NaN is the label of an answer that people did not see.",
+        )
+    if not n or np.isnan(automatic).any():
+        missing = f"the answer at position {int(np.argmax(np.isnan(automatic))) + 1} has" if n else "no answer has"
+        raise DataError(f"{missing} an automatic score missing.", hint="Leave out answers that were not scored.")
+    asked = ~np.isnan(people)
+    wrong = np.flatnonzero(~((chances >= 0) & (chances <= 1)) | (asked & (chances == 0)))
+    if len(wrong):
+        raise DataError(
+            f"the probability to be drawn is {chances[wrong[0]]:g} at position {wrong[0] + 1}.",
+            hint="It lies between 0 and 1, above 0 for a labelled answer: labels count only from a recorded draw.",
+        )
+    weights = np.divide(1.0, chances, out=np.zeros(n), where=asked)
+    return _Audit(automatic, people, weights, cluster_codes(strata, n), cluster_codes(clusters, n))
+
+
+def _by_stratum(audit: _Audit, strata: ArrayLike) -> list[tuple[str, _Audit]]:
+    """Split an audit into its strata, with their names."""
+    names, order = np.asarray(strata, dtype=object), np.argsort(audit.strata, kind="stable")
+    parts = []
+    for rows in np.split(order, np.flatnonzero(np.diff(audit.strata[order])) + 1):
+        part = audit.rows(rows)
+        clusters = np.unique(part.clusters, return_inverse=True)[1]
+        parts.append((str(names[rows[0]]), part._replace(strata=np.zeros(len(rows), dtype=np.intp), clusters=clusters)))
+    return parts
+
+
+def _corrected(audit: _Audit, stratum: str, level: float) -> Corrected:
+    """One row: the three means, the bias, and which of them to print."""
+    labelled, n = audit.labelled, len(audit.scores)
+    automatic, people, both, bias = _mean(audit, audit.scores, None, audit.signed, level), _Mean(), _Mean(), _Mean()
+    use: Literal["corrected", "people", "none"] = "people"
+    reason, weight, saving = "no-labels", 0.0, None
+    if len(np.unique(audit.strata[labelled])) <= audit.strata.max():
+        use = "none"
+    else:
+        people = _mean(audit, audit.labels, audit.weights, audit.signed, level)
+        bias = _mean(audit, audit.scores - audit.labels, audit.weights, True, level)
+        both, reason = people, "all-labelled"
+        if len(labelled) < n:
+            both, weight, saving = _both(audit, people.value or 0.0, level)
+            reason = "few-labels" if len(labelled) < FEW_LABELS else "no-saving"
+            if reason == "no-saving" and saving is not None and saving >= LEAST_SAVING:
+                use, reason = "corrected", ""
+    p_value = (both if use == "corrected" else people).p_value
+    counts = n, len(labelled), len(np.unique(audit.clusters[labelled]))
+    return Corrected(
+        stratum, *counts, *automatic[:3], *people[:3], *both[:3], *bias[:3], weight, saving, use, reason, p_value
+    )
+
+
+def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, signed: bool, level: float) -> _Mean:
+    """Mean over strata of values of answers, with the interval that reports give shares, or paired differences."""
+    codes = audit.strata, audit.clusters
+    if not signed:
+        estimate = (
+            pooled_mean(values, *codes, binary=True, weights=weights, level=level)
+            if audit.strata.any()
+            else mean_estimates(values, audit.clusters, binary=True, weights=weights, level=level)[0]
+        )
+        return _Mean(estimate.value, estimate.low, estimate.high)
+    kept = ~np.isnan(values)
+    means, parts = kept_means(values, codes, weights), equal_weights(kept, audit.strata, weights)
+    se, df = pooled_error(means)
+    return _t_mean(
+        float(means.means.mean()), *bounded_centre(np.where(kept, values, 0.0), parts, means, se), df, -1.0, level
+    )
+
+
+def _t_mean(value: float, centre: float, se: float, df: float, least: float, level: float) -> _Mean:
+    """A mean with Student's interval about ``centre``, kept between ``least`` and 1, and its p-value."""
+    from scipy.special import stdtr, stdtrit
+
+    value = min(max(value, least), 1.0)
+    if not df > 0:
+        return _Mean(value)
+    half = float(stdtrit(df, 0.5 + level / 2)) * se
+    low, high = max(min(centre - half, value), least), min(max(centre + half, value), 1.0)
+    return _Mean(value, low, high, float(2 * stdtr(df, -abs(centre / se))) if least < 0 else None)
+
+
+class _Residuals(NamedTuple):
+    """Parts of clusters, and of four pseudo-pairs, in the error of a stratum's corrected mean.
+
+    With the part λ of the scorer the error is the sum of ``label`` + λ · ``score``, (clusters + 4,); ``shift``: what
+    the pseudo-pairs add to people's mean and to λ, ``ahead`` how much higher the scorer's mean of all answers is than
+    that of the labelled ones.
+    """
+
+    label: FloatArray
+    score: FloatArray
+    shift: tuple[float, float]
+    ahead: float
+
+
+def _residuals(audit: _Audit, clusters: int) -> _Residuals:
+    """Linearise people's mean and the scorer's mean of the labelled answers, weighted, in one stratum."""
+    n, scores, labels = len(audit.scores), audit.scores, np.nan_to_num(audit.labels)
+    weights = audit.weights / audit.weights.sum()
+    ends = np.array([-1.0, 1.0] if audit.signed else [0.0, 1.0])
+    # A pseudo-pair weighs as much as one of the independent right/wrong answers that tell as much as the labels do.
+    sums = cluster_sums(audit.labels[:, None], audit.clusters, audit.weights)
+    spread = (weights @ np.abs(labels) if audit.signed else sums.mean) - sums.mean**2
+    pseudo = PSEUDO_LABELS / (float(effective_size(sums, spread)[0]) + PSEUDO_LABELS)
+    people, scorer = float(weights @ labels), float(weights @ scores)
+    padded = [(1 - pseudo) * mean + pseudo * float(ends.mean()) for mean in (people, scorer)]
+    seen = int(sums.clusters[0])
+    heavy = (1 - pseudo) * weights * np.sqrt(seen / max(seen - 1, 1))
+    label, score = heavy * (labels - padded[0]), (scores - scores.mean()) / n - heavy * (scores - padded[1])
+    pairs = pseudo / 4 * np.array([np.repeat(ends, 2) - padded[0], padded[1] - np.tile(ends, 2)])
+    by_cluster = (np.bincount(audit.clusters, part, minlength=clusters) for part in (label, score))
+    label, score = (np.concatenate(parts) for parts in zip(by_cluster, pairs, strict=True))
+    if np.ptp(scores[audit.labelled]) == 0:
+        score = np.zeros(clusters + 4)  # nothing tells how people's labels go with the scores
+    return _Residuals(label, score, (padded[0] - people, scorer - padded[1]), float(scores.mean()) - scorer)
+
+
+def _both(audit: _Audit, people: float, level: float) -> tuple[_Mean, float, float | None]:
+    """The corrected mean over strata, the part of the scorer in it, and what it saves; ``people``: their mean.
+
+    The part minimises the sum of squares, so that this sum is too small; each cluster's share in it is made up for by
+    its leverage (HC2, MacKinnon and White 1985).
+    """
+    strata, clusters = int(audit.strata.max()) + 1, int(audit.clusters.max()) + 1
+    errors, plain = np.zeros(clusters), np.zeros(clusters)
+    apart, value, centre, weight = np.zeros(2), people, people, 0.0
+    for stratum in range(strata):
+        inside = audit.strata == stratum
+        label, score, shift, ahead = _residuals(audit.rows(inside), clusters)
+        square = float(score @ score)
+        part = min(max(-float(label @ score) / square, 0.0), 1.0) if square > 0 else 0.0
+        leverage = np.minimum(score**2 / (square or 1.0), 0.5)
+        error = (label + part * score) / np.sqrt(1 - leverage)
+        errors += error[:clusters] / strata
+        plain += label[:clusters] / strata
+        apart += np.array([error[clusters:] @ error[clusters:], label[clusters:] @ label[clusters:]]) / strata**2
+        value += part * ahead / strata
+        centre += (part * (ahead + shift[1]) + shift[0]) / strata
+        weight += part / strata
+    df = pooled_error(kept_means(audit.labels, (audit.strata, audit.clusters), audit.weights))[1]
+    squared, by_people = errors @ errors + apart[0], plain @ plain + apart[1]
+    both = _t_mean(value, centre, float(np.sqrt(squared)), df, -1.0 if audit.signed else 0.0, level)
+    return both, weight, float(by_people / squared) if both.low is not None else None
+
+
+# --- planning ------------------------------------------------------------------------------------------------------
+
+
+class LabelPlan(NamedTuple):
+    """How many labels of a stratum's ``n`` answers give an interval of ± ``half_width``.
+
+    ``people``: without the scorer, ``corrected``: with it; None where all answers are too few. ``saving``: the one over
+    the other. ``use`` and ``reason`` as of :class:`Corrected`; "too-few-answers" where neither is enough.
+    """
+
+    stratum: str
+    n: int
+    half_width: float
+    people: int | None
+    corrected: int | None
+    saving: float
+    use: Literal["corrected", "people", "none"]
+    reason: str
+
+
+def labels_needed(
+    n: int,
+    half_width: float,
+    *,
+    pilot: Corrected | None = None,
+    agreement: float | None = None,
+    share: float = 0.5,
+    level: float = 0.95,
+) -> LabelPlan:
+    """Plan how many labels a stratum of ``n`` answers needs, drawn all with the same chance.
+
+    From a ``pilot`` (a row of :func:`corrected_means` at the same ``level``), or from the ``agreement`` (share of
+    answers of which the scorer says what people do) and the ``share`` that people call right; .5 is the cautious guess.
+    With σ² people's variance and ε of it left once the scorer is used, the squared error of m labels is
+    σ² (ε/m + (1 − ε)/n). Raises UsageError for what cannot be.
+    """
+    from scipy.special import stdtrit
+
+    check_level(level)
+    if not (n >= 2 and 0 < half_width < 1):
+        raise UsageError(
+            f"± {half_width:g} of {n} answers cannot be planned for.", hint="5 points are 0.05; two answers or more."
+        )
+    variance, left = _pilot_variance(pilot, level) if pilot else _assumed_variance(agreement, share)
+
+    def half(labels: int, left: float) -> float:
+        squared = variance * (left / labels + (1 - left) / n)
+        return float(stdtrit(labels - 1, 0.5 + level / 2) * np.sqrt(squared))
+
+    def fewest(least: int, left: float) -> int | None:
+        tried: Sequence[int] = range(min(least, n), n + 1)
+        place = bisect_left(tried, True, key=lambda labels: half(labels, left) <= half_width)
+        return tried[place] if place < len(tried) else None
+
+    people, corrected = fewest(2, 1.0), fewest(FEW_LABELS, left)
+    saving = 1.0 if corrected is None else (people or n) / corrected
+    name = pilot.stratum if pilot else ""
+    if people is None and corrected is None:
+        return LabelPlan(name, n, half_width, None, None, 1.0, "none", "too-few-answers")
+    if people is not None and saving < LEAST_SAVING:
+        return LabelPlan(name, n, half_width, people, corrected, saving, "people", "no-saving")
+    return LabelPlan(name, n, half_width, people, corrected, saving, "corrected", "")
+
+
+def _pilot_variance(pilot: Corrected, level: float) -> tuple[float, float]:
+    """People's variance of one label, clusters and unequal chances in it, and the part that the scorer leaves."""
+    from scipy.special import stdtrit
+
+    if pilot.people_low is None or pilot.people_high is None or pilot.saving is None or pilot.labelled == pilot.n:
+        raise UsageError(
+            "This pilot does not tell how well the scorer agrees with people.",
+            hint="It takes labels of answers to two questions or more, and answers without a label.",
+        )
+    quantile = float(stdtrit(pilot.clusters - 1, 0.5 + level / 2))
+    variance = ((pilot.people_high - pilot.people_low) / 2 / quantile) ** 2 * pilot.labelled
+    whole = pilot.labelled / pilot.n
+    return variance, min(max((1 / pilot.saving - whole) / (1 - whole), 0.0), 1.0)
+
+
+def _assumed_variance(agreement: float | None, share: float) -> tuple[float, float]:
+    """The same of right/wrong labels, where scorer and people call as many right and agree on so many."""
+    if agreement is None or not 0 <= agreement <= 1 or not 0 < share < 1:
+        raise UsageError(
+            "Nothing says how well the scorer agrees with people.",
+            hint="Give a pilot, or the agreement as a share between 0 and 1, and the share of right answers.",
+        )
+    correlation = 1 - (1 - agreement) / (2 * share * (1 - share))
+    return share * (1 - share), 1 - max(correlation, 0.0) ** 2

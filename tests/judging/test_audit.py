@@ -1,0 +1,392 @@
+"""Draws, labels and corrected scores: equal draws, known probabilities, refusals, and numbers that are right."""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import polars as pl
+import pytest
+from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_rows
+
+import kapwa
+from kapwa.errors import DataError, UsageError
+from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
+from kapwa.judging.plan import plan_labels
+from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
+from kapwa.runs.directory import Run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    return planted_runs(tmp_path_factory.mktemp("planted"))
+
+
+@pytest.fixture
+def sheets(runs: list[Run], tmp_path: Path) -> Path:
+    kapwa.audit_sample(runs, tmp_path / "sheets", n=9, people=2)
+    return tmp_path / "sheets"
+
+
+def first_sheet(folder: Path) -> Path:
+    return sorted(folder.rglob("*-p1.csv"))[0]
+
+
+# --- the draw ----------------------------------------------------------------------------------------------
+
+
+def test_equal_arguments_give_equal_draws(runs: list[Run], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        kapwa.audit_sample(runs, tmp_path / name, n=5, seed=3)
+    files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*") if path.suffix != ".xlsx"]
+    for file in filter(lambda file: (tmp_path / "one" / file).is_file(), files):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+    other = kapwa.audit_sample(runs, tmp_path / "other", n=5, seed=4).draw
+    assert other.id != read_draw(tmp_path / "one").id
+    assert set(other.key["item_id"]) != set(read_draw(tmp_path / "one").key["item_id"])
+
+
+def test_a_draw_is_read_as_it_was_written(runs: list[Run], tmp_path: Path) -> None:
+    drawn = kapwa.audit_sample(runs, tmp_path / "sheets", n=5)
+    read = read_draw(tmp_path / "sheets")
+    assert read.key.equals(drawn.draw.key)
+    assert {name: value for name, value in vars(read).items() if name != "key"} == {
+        name: value for name, value in vars(drawn.draw).items() if name != "key"
+    }
+
+
+def test_every_run_is_labelled_on_the_same_questions(runs: list[Run], tmp_path: Path) -> None:
+    key = kapwa.audit_sample(runs, tmp_path / "sheets", n=5).draw.key
+    assert key.group_by("culture", "system").len()["len"].to_list() == [5] * 4
+    questions = [set(part["item_id"]) for _, part in key.group_by("system")]
+    assert questions[0] == questions[1]
+
+
+@pytest.mark.parametrize("doubtful", [True, False])
+def test_the_recorded_probability_is_how_often_a_question_is_drawn(runs: list[Run], doubtful: bool) -> None:
+    population = population_of(runs)
+    seeds, counts, chances = 400, {}, {}
+    for seed in range(seeds):
+        made = draw(population, n=4, seed=seed, rubric="correct", doubtful=doubtful)
+        for item, probability in made.key.unique("item_id").select("item_id", "probability").rows():
+            counts[item] = counts.get(item, 0) + 1
+            assert chances.setdefault(item, probability) == probability
+    assert len(counts) == 30
+    assert all(counts[item] == seeds for item, p in chances.items() if p == 1)
+    unsure = {item: p for item, p in chances.items() if p < 1}
+    errors = np.array([(counts[item] / seeds - p) / np.sqrt(p * (1 - p) / seeds) for item, p in unsure.items()])
+    assert np.abs(errors).max() < 4
+    assert (errors**2).sum() < 60  # chi-square with 30 degrees of freedom: p = .001 at 59.7
+
+
+def test_doubtful_questions_are_drawn_more_often_and_the_others_still_are(runs: list[Run]) -> None:
+    made = draw(population_of(runs[:1]), n=6, seed=1, rubric="correct", doubtful=True)
+    for place in {tuple(part[name] for name in STRATUM) for part in made.strata}:
+        parts = {p["doubtful"]: p for p in made.strata if tuple(p[name] for name in STRATUM) == place}
+        assert parts[True]["n"] / parts[True]["N"] > parts[False]["n"] / parts[False]["N"] > 0
+        assert sum(part["n"] for part in parts.values()) == 6
+
+
+def test_a_part_is_never_drawn_more_often_than_it_has_questions() -> None:
+    for n, doubtful, others in product(range(1, 31), (0, 1, 3, 20), (0, 1, 3, 20)):
+        parts = allocate(n, doubtful, others)
+        assert 0 <= parts[0] <= doubtful
+        assert 0 <= parts[1] <= others
+        assert sum(parts) == min(n, doubtful + others)
+        assert n < 2 or min(parts) > 0 or 0 in (doubtful, others)
+
+
+def test_of_several_samples_one_is_drawn_with_its_probability(tmp_path: Path) -> None:
+    runs = planted_runs(tmp_path, cultures=("US",), samples=3)
+    drawn = kapwa.audit_sample(runs, tmp_path / "sheets", n=20, people=1)
+    assert drawn.draw.key["probability"].unique().to_list() == [1 / 3]
+    assert drawn.draw.key["sample"].n_unique() == 3
+    fill(tmp_path / "sheets")
+    scores = kapwa.audit_apply(runs, tmp_path / "sheets").scores
+    assert scores["n"].to_list() == [45, 45]
+    assert scores["labelled"].to_list() == [15, 15]
+
+
+def test_sheets_are_blinded_and_one_text_is_read_once(runs: list[Run], sheets: Path) -> None:
+    key = read_draw(sheets).key
+    for sheet in sheets.rglob("*-p?.csv"):
+        text = sheet.read_text(encoding="utf-8-sig")
+        rows = rows_of(sheet)
+        codes = [row[rows[0].index("answer")] for row in rows[1:]]
+        assert len(codes) == len(set(codes))
+        assert not any(f",{run.label}," in text or run.manifest["model"]["id"] in text for run in runs)
+    shared = key.group_by("item_id", "text").agg(pl.col("answer").n_unique(), pl.col("system").n_unique())
+    assert shared["answer"].to_list() == [1] * len(shared)
+    assert 2 in shared["system"]
+    orders = [[row[1] for row in rows_of(sheet)[1:]] for sheet in sorted((sheets / "Egypt").glob("*.csv"))]
+    assert sorted(orders[0]) == sorted(orders[1]) != orders[0]
+    assert orders[0] != orders[1]
+    page = openpyxl.load_workbook(sheets / "Egypt" / "Egypt-p1.xlsx")
+    assert page.sheetnames == ["form", "instructions"]
+    assert "yes,no,cannot assess" in page["form"].data_validations.dataValidation[0].formula1
+
+
+def test_a_folder_with_a_draw_is_refused(runs: list[Run], sheets: Path) -> None:
+    with pytest.raises(UsageError, match="holds a draw already"):
+        kapwa.audit_sample(runs, sheets, n=3)
+
+
+def test_what_cannot_be_audited_is_refused(runs: list[Run], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no metric 'sem_c'"):
+        kapwa.audit_sample(runs, tmp_path / "x", metric="sem_c")
+    with pytest.raises(UsageError, match="of which more is better"):
+        kapwa.audit_sample(runs, tmp_path / "x", metric="refused")
+    with pytest.raises(UsageError, match="no variant 'en/inst-5'"):
+        kapwa.audit_sample(runs, tmp_path / "x", variant="en/inst-5")
+    with pytest.raises(UsageError, match="one signature"):
+        kapwa.audit_sample([runs[0], runs[0]], tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+# --- labels ------------------------------------------------------------------------------------------------
+
+
+def test_labels_correct_scores_and_their_difference(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets)
+    audit = kapwa.audit_apply(runs, sheets, out=tmp_path / "result")
+    frame = population_of(runs).frame
+    key = read_draw(sheets).key
+    for row in audit.scores.filter(pl.col("culture").is_not_null()).iter_rows(named=True):
+        place = {name: row[name] for name in ("system", "culture")}
+        whole, drawn = frame.filter(**place), key.filter(**place)
+        weights = 1 / drawn["probability"].to_numpy()
+        right = np.array([is_right(text) for text in drawn["text"]], dtype=float)
+        assert row["automatic"] == pytest.approx(whole["value"].mean())
+        assert row["people"] == pytest.approx((weights * right).sum() / weights.sum())
+        assert (row["n"], row["labelled"]) == (15, 9)
+        assert (row["use"], row["reason"]) == ("people", "few-labels")
+        assert row["shown"] == row["people"]
+        assert row["signature"].endswith(f"|audit:{audit.draw}|rubric:correct@1|labels:9")
+    whole = audit.scores.filter(pl.col("culture").is_null())
+    assert whole["strata"].to_list() == [2, 2]
+    difference = audit.differences.filter(pl.col("culture").is_null()).to_dicts()[0]
+    assert difference["automatic"] > 0.2  # B's wordings are not in the key
+    assert abs(difference["value"]) < difference["automatic"] / 2
+    assert difference["low"] <= 0 <= difference["high"]
+    missed = key.join(frame, on=["run", "item_id", "variant", "sample"]).filter(pl.col("value") == 0)["text"]
+    assert set(audit.proposals["wording"]) == {text for text in missed if text.startswith(OTHER)} != set()
+    assert not audit.agreement.filter(pl.col("coefficient") == "percent", pl.col("value") < 1).height
+    read = pl.read_csv(tmp_path / "result" / "corrected.csv")
+    assert read["shown"].to_list() == pytest.approx(audit.scores["shown"].to_list())
+    told = json.loads((tmp_path / "result" / "corrected.json").read_text(encoding="utf-8"))
+    assert told["corrected"][0]["signature"] == audit.scores["signature"][0]
+    assert read_verdicts(tmp_path / "result" / "verdicts.csv").height == audit.verdicts.height
+
+
+def test_verdicts_that_were_written_are_labels_too(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets, noise=0.2, cannot=0.1)
+    audit = kapwa.audit_apply(runs, sheets, out=tmp_path / "result")
+    kapwa.audit_sample(runs, tmp_path / "unfilled", n=9, people=2)
+    again = kapwa.audit_apply(runs, [tmp_path / "unfilled", tmp_path / "result" / "verdicts.csv"])
+    assert again.scores.equals(audit.scores)
+    assert again.verdicts.select("rater", "answer", "state", "value").equals(
+        audit.verdicts.select("rater", "answer", "state", "value")
+    )
+
+
+def test_one_run_of_a_draw_may_be_corrected_by_itself(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    both = kapwa.audit_apply(runs, sheets)
+    alone = kapwa.audit_apply(runs[1], sheets)
+    assert alone.scores.equals(both.scores.filter(system="B"))
+    assert alone.differences.height == 0
+
+
+def test_what_nobody_could_assess_is_neither_right_nor_wrong(runs: list[Run], sheets: Path) -> None:
+    fill(sheets, cannot=0.2)
+    audit = kapwa.audit_apply(runs, sheets)
+    unsure = audit.verdicts.filter(state="cannot-assess")
+    assert unsure.height > 0
+    assert unsure["value"].null_count() == unsure.height
+    assert any("cannot assess" in note for note in audit.notes)
+    both = audit.verdicts.group_by("system", "item_id").agg(pl.col("value").count()).filter(pl.col("value") == 0)
+    drawn = read_draw(sheets).key.height
+    assert audit.scores.filter(pl.col("culture").is_not_null())["labelled"].sum() == drawn - both.height
+
+
+def test_leniency_is_estimated_and_nesting_is_said(runs: list[Run], sheets: Path) -> None:
+    fill(sheets, strict="Egypt-p2")
+    audit = kapwa.audit_apply(runs, sheets)
+    raters = {row["rater"]: row for row in audit.raters.to_dicts()}
+    assert raters["Egypt-p2"]["leniency"] < -0.15
+    assert raters["Egypt-p1"]["leniency"] == -raters["Egypt-p2"]["leniency"]
+    assert raters["US-p1"]["leniency"] == 0
+    assert any("labelled answers of all cultures" in note for note in audit.notes)
+    for sheet in sheets.rglob("*-p1.csv"):  # one person labels both cultures
+        rows = rows_of(sheet)
+        write_rows(sheet, [[*rows[0], "rater"], *([*row, "Ana"] for row in rows[1:])])
+    assert not any("of all cultures" in note for note in kapwa.audit_apply(runs, sheets).notes)
+
+
+def change(sheet: Path, column: str, text: str, row: int = 1) -> None:
+    rows = rows_of(sheet)
+    rows[row][rows[0].index(column)] = text
+    write_rows(sheet, rows)
+
+
+def test_wrong_labels_are_refused_with_row_and_remedy(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    sheet = first_sheet(sheets)
+    whole = sheet.read_bytes()
+    for column, text, message in (
+        ("right", "perhaps", "row 2, column 'right': 'perhaps' is neither yes, no nor 'cannot assess'"),
+        ("answer", "A999", "row 2, column 'right': 'A999' was not drawn"),
+        ("form_id", "audit-7-0a1b2c3d-Egypt-p1", "is of the draw audit-7-0a1b2c3d, not of audit-1-"),
+    ):
+        change(sheet, column, text)
+        with pytest.raises(DataError) as error:
+            kapwa.audit_apply(runs, sheets)
+        assert message in error.value.summary
+        assert error.value.hint
+        sheet.write_bytes(whole)
+    rows = rows_of(sheet)
+    write_rows(sheet, [*rows, rows[1]])
+    with pytest.raises(DataError, match="a second time"):
+        kapwa.audit_apply(runs, sheets)
+
+
+def test_labels_by_another_rubric_never_mix(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets)
+    code = read_draw(sheets).key["answer"][0]
+    more = tmp_path / "more.csv"
+    more.write_text(f"rater,answer,right,rubric\nAna,{code},yes,correct@2\n", encoding="utf-8")
+    with pytest.raises(DataError, match="by the rubric correct@2; the draw is labelled by correct@1"):
+        kapwa.audit_apply(runs, [sheets, more])
+    more.write_text(f"rater,answer,right,rubric\nAna,{code},yes,correct@1\n", encoding="utf-8")
+    assert "Ana" in set(kapwa.audit_apply(runs, [sheets, more]).raters["rater"])
+
+
+def test_a_draw_from_other_runs_is_refused(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets)
+    others = planted_runs(tmp_path, samples=2)
+    with pytest.raises(DataError, match=r"A is not one of the runs drawn from: draw audit-1-.* is of A, B"):
+        kapwa.audit_apply(others, sheets)
+
+
+def test_without_a_draw_labels_are_read_but_correct_nothing(runs: list[Run], tmp_path: Path) -> None:
+    frame = population_of(runs).frame.filter(culture="Egypt")
+    chosen = [row for row in frame.iter_rows(named=True) if row["text"] != WRONG][:6]
+    lines = [f"Ana,{row['item_id']},{row['system']},yes" for row in chosen]
+    labels = tmp_path / "picked.csv"
+    labels.write_text("\n".join(["rater,item_id,system,right", *lines, ""]), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"none of the folders named holds draw\.json") as error:
+        kapwa.audit_apply(runs, labels)
+    assert "--read-only" in str(error.value.hint)
+    audit = kapwa.audit_apply(runs, labels, read_only=True)
+    assert audit.scores.filter(pl.col("culture").is_not_null())["labelled"].sum() == 6
+    assert audit.scores["value"].null_count() == audit.scores["people_low"].null_count() == audit.scores.height
+    assert set(audit.scores["reason"]) == {"hand-picked"}
+    assert audit.differences.height == 0
+    differing = frame.group_by("item_id").agg(pl.col("text").n_unique()).filter(text=2)["item_id"][0]
+    labels.write_text(f"rater,item_id,right\nAna,{differing},yes\n", encoding="utf-8")
+    with pytest.raises(DataError, match="has 2 answers, and this row does not say which"):
+        kapwa.audit_apply(runs, labels, read_only=True)
+
+
+def test_a_judge_may_stand_as_the_scorer(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets)
+    frame = population_of(runs).frame
+    rows = [
+        {"draw": "", "answer": "", "language": "x", "cluster": "x", "rater": "stub", "kind": "judge", "remark": ""}
+        | {"rubric": "correct@1", "criterion": "right", "state": "judged", "value": float(is_right(row["text"]))}
+        | {name: row[name] for name in ("run", "system", "item_id", "variant", "sample", "culture")}
+        for row in frame.iter_rows(named=True)
+    ]
+    rows[0] |= {"state": "unparsed", "value": None}
+    verdicts = pl.DataFrame(rows, schema=VERDICT_SCHEMA)
+    # A table of verdicts names each answer once by rater and criterion.
+    verdicts = verdicts.with_columns(answer=pl.concat_str("item_id", "system"))
+    verdicts.write_csv(tmp_path / "judge.csv")
+    audit = kapwa.audit_apply(runs, sheets, scorer=tmp_path / "judge.csv")
+    known = {row["system"]: row for row in audit.scores.filter(culture="US").to_dicts()}
+    assert known["B"]["bias"] == pytest.approx(0)  # this judge is always right
+    assert "|scorer:stub,correct@1|audit:" in known["B"]["signature"]
+    assert any("no verdict of the judge" in note for note in audit.notes)
+    with pytest.raises(DataError, match=r"judge's verdict is no label"):
+        kapwa.audit_apply(runs, [sheets, tmp_path / "judge.csv"])
+    verdicts.with_columns(kind=pl.lit("person")).write_csv(tmp_path / "people.csv")
+    with pytest.raises(UsageError, match="of 0 judges"):
+        kapwa.audit_apply(runs, sheets, scorer=tmp_path / "people.csv")
+
+
+# --- the plan ----------------------------------------------------------------------------------------------
+
+
+def planned(agreement: float, *, pilot: int | None = None, **settings: Any) -> list[dict[str, Any]]:
+    """The plan for 600 questions of two cultures; of a ``pilot``, so many labels of each are known."""
+    random, rows = np.random.default_rng(1), []
+    for culture in ("Assam", "US"):
+        right = (random.random(600) < 0.5).astype(float)
+        value = np.where(random.random(600) < agreement, right, 1 - right)
+        drawn = np.arange(600) < (pilot or 0)
+        rows += [
+            {"system": "A", "culture": culture, "language": "en", "variant": "v", "cluster": str(i), "value": value[i]}
+            | {"label": right[i] if drawn[i] else None, "probability": (pilot or 0) / 600 if drawn[i] else None}
+            | {"stratum": culture}
+            for i in range(600)
+        ]
+    frame = pl.DataFrame(rows, schema_overrides={"label": pl.Float64, "probability": pl.Float64})
+    assumed = {} if pilot else {"agreement": agreement}
+    return plan_labels(frame, half_width=0.08, **assumed, **settings).to_dicts()
+
+
+@pytest.mark.parametrize("pilot", [None, 60])
+def test_a_plan_says_how_many_labels_and_when_the_scorer_saves_none(pilot: int | None) -> None:
+    for row in planned(0.95, pilot=pilot, seconds=60):
+        assert row["use"] == "corrected"
+        assert row["labels"] == row["corrected"] < 0.6 * row["people"]
+        assert row["hours"] == pytest.approx(row["answers"] / 60)
+        assert row["answers"] == row["labels"]
+        assert row["grounds"] == ("its own labels" if pilot else "assumed")
+    for row in planned(0.5, pilot=pilot):
+        assert (row["use"], row["reason"]) == ("people", "no-saving")
+        assert 140 < row["labels"] == row["people"] < 170  # .25 × 1.96² / .08² = 150
+
+
+def test_a_plan_takes_runs_and_a_pilot(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    assert set(kapwa.audit_plan(runs, half_width=0.3)["answers"]) <= {2 * n for n in range(1, 16)}
+    assert set(kapwa.audit_plan(runs, half_width=0.3, pilot=sheets)["grounds"]) <= {"its own labels", "all labels"}
+    with pytest.raises(UsageError, match="± 0 of 15 answers cannot be planned for"):
+        kapwa.audit_plan(runs, half_width=0)
+
+
+def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    fill(sheets)
+    page = kapwa.write_report(runs, tmp_path / "report.html", people=[sheets]).read_text(encoding="utf-8")
+    assert "Right answers by the scorer, by people, and corrected" in page
+    assert "people would call" in page
+    others = planted_runs(tmp_path, cultures=("US",))
+    with pytest.raises(UsageError, match="a draw from none of these runs"):
+        kapwa.write_report(others, tmp_path / "report.html", people=[sheets])
+
+
+def test_the_head_of_the_page_says_what_was_measured() -> None:
+    root = Path(__file__).parents[2]
+    page = " ".join((root / "docs" / "how-to" / "audit-a-score.md").read_text(encoding="utf-8").split())
+    measured = json.loads((root / "benchmarks" / "results" / "audits.json").read_text(encoding="utf-8"))
+    found = {country: f"{100 * share:.0f} %" for country, share in measured["hidden_wording_found_by_country"].items()}
+    audit = next(audit for audit in measured["audits"] if audit["favours_doubtful"])
+    difference, low, high, p_value = measured["raw_difference"]
+    scores = measured["raw"][0]
+    corrected = [f"{100 * value:+.1f}".replace("-", "−") for value in audit["difference"]]
+    for said in (
+        f"judged right {100 * measured['hidden_wording_found']:.0f} % of the time: Amharic {found['Ethiopia']}",
+        f"Korean {found['North_Korea']} and {found['South_Korea']}, Chinese {found['China']}, English {found['US']}",
+        f"{100 * scores[1]:.1f} % against {100 * scores[0]:.1f} %",
+        f"{100 * difference:.1f} points ({100 * low:.1f} to {100 * high:.1f})",
+        f"{corrected[0][1:]} points ({corrected[1]} to {corrected[2]})",
+        f"± {100 * audit['half_width']:.1f} points (± {100 * audit['half_width_people_alone']:.1f} from",
+        f"{np.floor(10 * audit['scores_held']) / 10:.1f} % of the intervals",
+    ):
+        assert said in page
+    assert p_value < 0.001
+    assert found["UK"] == "100 %"
+    assert (audit["draws"], audit["n"], audit["difference_called_real"]) == (1000, 60, 0.0)
