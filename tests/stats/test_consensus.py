@@ -107,6 +107,9 @@ def test_one_culture_two_cultures_and_somebody_against_all() -> None:
     assert two.verdict == "several cultures"
     assert two.p_one < 0.05
     assert two.second_side.tolist() in ([False] * 3 + [True] * 3, [True] * 3 + [False] * 3)
+    pairs = consensus(np.vstack([study(random, [0.9] * 2), study(random, [0.9] * 2, key=1)]), [4] * 60)
+    assert pairs.p_guess < 0.05, "two camps that contradict each other agree within"
+    assert pairs.verdict == "several cultures"
     contrary = study(random, [0.9, 0.9, 0.9, 0.9], options=2)
     against = np.vstack([contrary, 1 - contrary[:1]])
     assert consensus(against, [2] * 60).competence[-1] < -0.5

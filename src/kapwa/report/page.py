@@ -69,6 +69,7 @@ def build_report(
     answers: int | None = browsed.MOST,
     same: Named | None = None,
     equal_within: float | None = None,
+    errata: Path | None = None,
 ) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return its page.
 
@@ -78,8 +79,9 @@ def build_report(
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them. ``answers``:
     how many questions of each task readers can search with every answer; None for all, else what fits in a page that
     can be mailed. ``same``: names of systems and their runs (:func:`kapwa.runs.systems.systems_of`).
-    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. The page is a function of these alone: the same give
-    the same bytes. Raises UsageError when there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
+    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``errata``: scores are told without the items
+    confirmed there, too (:mod:`kapwa.report.errata`). The page is a function of these alone: the same give the same
+    bytes. Raises UsageError when there are no runs, and what :func:`kapwa.report.people.people_blocks` raises.
     """
     views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
@@ -88,19 +90,33 @@ def build_report(
         if view.crowded:
             message = f"{len(view.runs)} systems are too many to show which are equal within a margin."
             raise UsageError(message, hint=f"Report up to {len(SERIES)} at once, or compare two: kapwa compare A B.")
+    without: dict[str, Part] = {}
+    if errata is not None:
+        from kapwa.report.errata import errata_parts
+
+        without = errata_parts(views, errata)
     if out.suffix:
-        write_text(out, _page(views, said, _Answers(None, answers, browsed.ROOM // len(views)), equal_within))
+        write_text(out, _page(views, said, _Answers(None, answers, browsed.ROOM // len(views)), equal_within, without))
         return out
     with filling(out) as folder:
-        write_text(folder / "index.html", _page(views, said, _Answers(folder, None, 0), equal_within))
+        write_text(folder / "index.html", _page(views, said, _Answers(folder, None, 0), equal_within, without))
     return out / "index.html"
 
 
-def _page(views: Sequence[TaskView], said: Sequence[Part], place: _Answers, equal_within: float | None) -> str:
-    """The page's text; ``said``: what people say of the answers. What lies beside it is written."""
+def _page(
+    views: Sequence[TaskView],
+    said: Sequence[Part],
+    place: _Answers,
+    equal_within: float | None,
+    without: Mapping[str, Part],
+) -> str:
+    """The page's text. What lies beside it is written.
+
+    ``said``: what people say of the answers; ``without``: what is told without items in errata, by slug.
+    """
     folder, crowd = place.folder, any(view.crowded for view in views)
     ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
-    parts = [_task_part(view, place, equal_within) for view in views]
+    parts = [_task_part(view, place, equal_within) | {"errata": without.get(view.slug)} for view in views]
     related = relations(views) if len(views) > 1 else []
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task

@@ -118,7 +118,7 @@ def consensus(answers: ArrayLike, options: ArrayLike, *, seed: int = 0, replicat
     studies = [corrected_matches(_one_culture(d, codes, sizes, random), sizes) for _ in range(replicates)]
     guesses = [corrected_matches(_one_culture(0 * d, codes, sizes, random), sizes) for _ in range(replicates)]
     lower = sum(_factors(study)[1] <= ratio for study in studies)
-    agreeing = sum(np.nanmean(study) >= np.nanmean(matches) for study in guesses)
+    agreeing = sum(_strength(study) >= _strength(matches) for study in guesses)
     side = np.nan_to_num(matches[:, second], nan=1) > np.nan_to_num(matches[:, first], nan=1)
     return Consensus(d, side, ratio, (1 + lower) / (1 + replicates), (1 + agreeing) / (1 + replicates))
 
@@ -164,6 +164,11 @@ def _factors(matches: FloatArray) -> tuple[FloatArray, float]:
     d = competences(matches)
     second, first = np.linalg.eigvalsh(np.where(np.isnan(matches), np.outer(d, d), matches))[-2:].tolist()
     return d, first / second if second > 1e-12 else np.inf
+
+
+def _strength(matches: FloatArray) -> float:
+    """How far people agree, be it in two camps: the first eigenvalue of the matches alone."""
+    return float(np.linalg.eigvalsh(np.nan_to_num(matches))[-1])
 
 
 def _one_culture(d: FloatArray, codes: IntArray, sizes: FloatArray, random: np.random.Generator) -> IntArray:
