@@ -23,6 +23,7 @@ VERBS = (
     "agreement",
     "ratings",
     "forms",
+    "audit items",
     "export",
     "import",
     "build mcq",

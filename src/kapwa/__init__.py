@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, open_runs, plan, write_forms
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
+    from kapwa.judging.items import audit_items
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
     from kapwa.report.writing import write_report
@@ -31,6 +32,7 @@ __all__ = [
     "Ray",
     "__version__",
     "analyze",
+    "audit_items",
     "build_mcq",
     "check_data",
     "compare",
@@ -55,6 +57,7 @@ _MODULES = {
     "analysis.result": ("open_analysis",),
     "errors": ("KapwaError",),
     "exchange.formats": ("export_run", "import_result"),
+    "judging.items": ("audit_items",),
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
     "report.writing": ("write_report",),
