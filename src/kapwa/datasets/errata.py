@@ -103,7 +103,8 @@ def errata_note(errata: Errata, left_out: Mapping[ItemKey, Erratum]) -> str:
     used = {(line.item_id, line.variant): line for line in left_out.values()}
     named = [f"{line.item_id} ({line.reason}; confirmed by {line.confirmed_by})" for line in used.values()]
     more = f", and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    said = [f"{errata.path.name} leaves out {len(left_out)} items: {', '.join(named[:_NAMED])}{more}."] if named else []
+    count = f"{len(left_out)} item{'s' * (len(left_out) != 1)}"
+    said = [f"{errata.path.name} leaves out {count}: {', '.join(named[:_NAMED])}{more}."] if named else []
     elsewhere = len(errata.lines) - errata.unconfirmed - len(used)
     if elsewhere:
         said.append(f"Confirmed lines of {errata.path.name} on items or variants not asked here: {elsewhere}.")

@@ -18,7 +18,6 @@ def items_block(audit: ItemAudit) -> dict[str, Any]:
     """Return what a terminal shows of an audit of items (:func:`kapwa.report.render.render_block`)."""
     tables = [
         _table("Items: difficulty and discrimination, the hardest first", audit.items.sort("share"), _ITEM),
-        _table("People's own key", _disputed(audit), _KEY),
         _table("Items that work differently (class B and C)", _different(audit), _DIFFERENT),
         _table("Do people share one set of answers?", audit.consensus, _CONSENSUS),
         _table("Proposed errata: nothing is left out before somebody confirms it", audit.errata, _ERRATA),
@@ -43,15 +42,15 @@ def _sentences(audit: ItemAudit) -> list[str]:
             said.append(
                 f"The right option is the {length} of {options.filter(length=length).height} of {options.height} items."
             )
+    if audit.errata.height:
+        counts = audit.errata["culture"].value_counts(sort=True)
+        named = ", ".join(f"{culture or 'no culture'} {n}" for culture, n in counts.iter_rows())
+        said.append(f"Proposed for people to look at: {wording.count(audit.errata.height, 'item')} ({named}).")
     for row in audit.consensus.filter(verdict="several cultures").iter_rows(named=True):
         said.append(
             f"People of {row['culture'] or 'these answers'} answer as several cultures: ask them, and delete nothing."
         )
     return said
-
-
-def _disputed(audit: ItemAudit) -> pl.DataFrame:
-    return audit.keys.filter(pl.col("finding") != "").sort("culture", "item_id")
 
 
 def _different(audit: ItemAudit) -> pl.DataFrame:
@@ -79,13 +78,6 @@ _ITEM = (
     _with_interval("Right", "share", "low", "high"),
     _with_interval("Discrimination", "discrimination", "discrimination_low", "discrimination_high"),
     text_column("", "dead", "twins"),
-)
-_KEY = (
-    text_column("Item", "item_id", "culture"),
-    text_column("Key", "key"),
-    text_column("People's answer", "answer", "finding"),
-    count_column("gave it", "for_answer"),
-    count_column("gave the key", "for_key"),
 )
 _DIFFERENT = (
     text_column("Item", "item_id"),
