@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ from kapwa.errors import UsageError, nearest
 from kapwa.files import jsonable
 from kapwa.people.answers import holds_answers, read_answers
 from kapwa.people.choice_files import read_choices
+from kapwa.people.consensus import KEYS, LEAST_PEOPLE, columns_of_kinds, has_options, shared_keys
 from kapwa.people.forms import options_of
 from kapwa.records import Item
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import system_names
-from kapwa.stats.consensus import MISSING, answer_key, consensus
 from kapwa.stats.correlation import pearson
 from kapwa.stats.differential import DELTA, ENOUGH_ROWS, LEAST_ROWS, differential_items
 from kapwa.stats.intervals import mean_estimates
@@ -36,31 +36,22 @@ from kapwa.suites.items import grouped
 from kapwa.tables_io import read_sheet
 
 ALPHA = 0.05
-# So few people may dispute a key; so many of BLEnD's five without an answer leave a question without one.
-LEAST_PEOPLE, UNANSWERED = 3, 3
+# So many of BLEnD's five people without an answer leave a question without one.
+UNANSWERED = 3
 # Between what items are compared, and the column of :data:`ANSWERS` that names one item in all of the groups.
 CONTRASTS = {"variant": "item_id", "culture": "cluster", "group": "item_id"}
 
 
-def _schema(texts: str, numbers: str = "", counts: str = "") -> dict[str, Any]:
-    """Name columns by their types, in this order."""
-    kinds = ((texts, pl.String), (numbers, pl.Float64), (counts, pl.Int64))
-    return {name: kind for names, kind in kinds for name in names.split()}
-
-
 # One answer of a system (its samples averaged) or a person: how far it was right, and the option or text chosen.
-ANSWERS = _schema("who rater group item_id variant culture cluster choice", "value")
-ITEMS = _schema(
+ANSWERS = columns_of_kinds("who rater group item_id variant culture cluster choice", "value")
+ITEMS = columns_of_kinds(
     "who item_id variant culture dead twins length",
     "share low high discrimination discrimination_low discrimination_high p_bh",
     "n",
 )
-KEYS = _schema("item_id culture key answer finding", "confidence", "people for_key for_answer unanswered")
-DIFFERENTIAL = _schema(
+DIFFERENTIAL = columns_of_kinds(
     "who by focal item_id size matching", "odds_ratio delta low high chi2 p_value p_bh", "n_focal n_others"
 )
-CONSENSUS = _schema("culture verdict", "mean_competence ratio p_one p_guess", "people items negative")
-PEOPLE = _schema("culture rater side", "competence")
 
 
 @dataclass(frozen=True)
@@ -102,9 +93,10 @@ def audit_items(
 
     ``sources``: runs of one task, run folders, filled choice sheets, tables of answers in people's own words
     (``item_id, rater, answer``), or folders of sheets. ``items``: of the task, in one variant; None: those of the runs.
-    Items that say how many people gave which answer (``blend/saq``) are audited for that, too. ``key``: the key files
-    of the sheets. ``groups``: a table ``rater, group`` of the people. ``metric``: one that is right or wrong; None: the
-    runs' first such. Raises UsageError for runs of several tasks, or without such a metric, and DataError for sheets.
+    Choices for other items than those of the runs are passed over, with a note. Items that say how many people gave
+    which answer (``blend/saq``) are audited for that, too. ``key``: the key files of the sheets. ``groups``: a table
+    ``rater, group`` of the people. ``metric``: one that is right or wrong; None: the runs' first such. Raises
+    UsageError for runs of several tasks, or without such a metric, and DataError for sheets.
     """
     listed = [sources] if isinstance(sources, str | Path | Run) else list(sources)
     is_run = [isinstance(source, Run) or (Path(source) / "run.json").exists() for source in listed]
@@ -115,10 +107,10 @@ def audit_items(
     known = list(items_of(runs) if items is None and runs else items or ())
     if not (runs or paths or known):
         raise UsageError("Nothing to audit: no run, no answers, no task.", hint="Name a run, or --task.")
-    answers, notes = _people(paths, known, key, groups)
+    answers, notes = _people(paths, known, key, groups, some=items is None)
     names = system_names(runs)
     answers = pl.concat([*(_system(run, metric, names[id(run)]) for run in runs), answers])
-    consensus_table, people, keys = _consensus(answers, known, notes)
+    consensus_table, people, keys = shared_keys(answers, known, notes)
     tables = {
         "items": _statistics(answers, known, notes),
         "keys": pl.concat([keys, pl.DataFrame(list(_voted(known)), schema=KEYS, orient="row")]),
@@ -143,7 +135,7 @@ def _system(run: Run, metric: str | None, system: str) -> pl.DataFrame:
 
 
 def _people(
-    paths: Sequence[Path], items: Sequence[Item], key: Any, groups: str | Path | None
+    paths: Sequence[Path], items: Sequence[Item], key: Any, groups: str | Path | None, *, some: bool
 ) -> tuple[pl.DataFrame, list[str]]:
     """Read sheets of choices and tables of people's own words; of words nobody says which are right."""
     files = [file for path in paths for file in sheet_files(path, "choices")]
@@ -157,7 +149,7 @@ def _people(
     if chosen:
         if not items:
             raise UsageError("Choices are read against items.", hint="Name a run of the task, or --task and --data.")
-        read = read_choices(chosen, [item for item in items if item.variant == items[0].variant], key=key)
+        read = read_choices(chosen, [item for item in items if item.variant == items[0].variant], key=key, some=some)
         notes = read.notes
         for item_id, rater, option in read.frame.select("item_id", "rater", "option").drop_nulls().iter_rows():
             right = {"value": float(option == 0), "choice": options_of(by_id[item_id])[option]}
@@ -195,12 +187,12 @@ def _statistics(answers: pl.DataFrame, items: Sequence[Item], notes: list[str]) 
         raters, values, names = _matrix(part, ["rater"], "item_id")
         if raters.height < LEAST_ROWS:
             notes.append(f"Discrimination needs {LEAST_ROWS} {who}; there are {raters.height}.")
+        totals, counts = np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1)
         rows, p_values = [], []
         for place, (name, share) in enumerate(zip(names, mean_estimates(values, None, binary=True), strict=True)):
-            others = np.delete(values, place, axis=1)
-            counts = (~np.isnan(others)).sum(axis=1)
-            rest = np.nansum(others, axis=1) / np.where(counts, counts, np.nan)
-            link = pearson(values[:, place], rest) if raters.height >= LEAST_ROWS else pearson([], [])
+            own = values[:, place]
+            rest = (totals - own) / np.where(counts > 1, counts - 1, np.nan)
+            link = pearson(own, rest) if raters.height >= LEAST_ROWS else pearson([], [])
             dead = {1.0: "all right", 0.0: "nobody right"}.get(share.value or 0.0, "")
             p_values.append(np.nan if link.p_value is None else link.p_value)
             figures = (share.value, share.low, share.high, link.value, link.low, link.high, None, share.n)
@@ -210,13 +202,9 @@ def _statistics(answers: pl.DataFrame, items: Sequence[Item], notes: list[str]) 
     return pl.concat([pl.DataFrame(schema=ITEMS), *tables])
 
 
-def _has_options(item: Item) -> bool:
-    return "best" in item.fields or bool(item.fields.get("options"))
-
-
 def _seen(item: Item) -> tuple[str, str | None]:
     """Return options that are the same but for case, blanks and the last stop, and whether the right one is longest."""
-    if not _has_options(item):
+    if not has_options(item):
         return "", None
     options = options_of(item)
     twins = [texts for texts in grouped(options, _plain).values() if len(texts) > 1]
@@ -262,47 +250,6 @@ def _differential(answers: pl.DataFrame, by: str, notes: list[str]) -> pl.DataFr
 
 
 # --- what people say of the keys ----------------------------------------------------------------------------
-
-
-def _consensus(
-    answers: pl.DataFrame, items: Sequence[Item], notes: list[str]
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Fit the consensus model to each culture's people; return cultures, people, and the answers that they agree on."""
-    sizes = {item.id: float(len(options_of(item))) for item in items if _has_options(item)}
-    cultures: list[tuple[Any, ...]] = []
-    people: list[tuple[Any, ...]] = []
-    keys: list[tuple[Any, ...]] = []
-    for (culture,), part in answers.filter(who="people").group_by("culture", maintain_order=True):
-        wide = part.pivot(on="item_id", index="rater", values="choice", maintain_order=True)
-        raters, names = wide["rater"].to_list(), wide.columns[1:]
-        texts = [wide[name].drop_nulls().unique(maintain_order=True).to_list() for name in names]
-        codes = np.full((len(raters), len(names)), MISSING)
-        for place, (name, each) in enumerate(zip(names, texts, strict=True)):
-            codes[:, place] = [MISSING if text is None else each.index(text) for text in wide[name]]
-        options = [sizes.get(name, inf) for name in names]
-        competence = np.full(len(raters), 0.5)
-        try:
-            model = consensus(codes, options)
-            competence = model.competence
-            counts = (*codes.shape, int((competence < 0).sum()))
-            cultures.append(
-                (culture, model.verdict, competence.mean(), model.ratio, model.p_one, model.p_guess, *counts)
-            )
-            sides = np.where(model.second_side, "second", "first").tolist()
-            people += zip([culture] * len(raters), raters, sides, competence.tolist(), strict=True)
-        except UsageError as problem:
-            notes.append(f"{culture or 'People'}: {problem.message} All count alike.")
-        right = {item.id: options_of(item)[0] for item in items if item.id in sizes}
-        for name, each, keyed in zip(names, texts, answer_key(codes, options, competence), strict=True):
-            key = right.get(name)
-            for_key = None if key is None else wide[name].to_list().count(key)
-            disputed = for_key is not None and keyed.people >= LEAST_PEOPLE and keyed.votes > for_key
-            finding = "people chose another answer" if disputed else ""
-            votes = (keyed.people, for_key, keyed.votes, len(raters) - keyed.people)
-            keys.append((name, culture, key, each[keyed.answer], finding, keyed.confidence, *votes))
-    frames = zip((cultures, people, keys), (CONSENSUS, PEOPLE, KEYS), strict=True)
-    agreed, competences, keyed_answers = (pl.DataFrame(rows, schema=schema, orient="row") for rows, schema in frames)
-    return agreed, competences, keyed_answers
 
 
 def _voted(items: Sequence[Item]) -> Iterator[tuple[Any, ...]]:
