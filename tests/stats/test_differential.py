@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.simulations.items import PLANTED
+from benchmarks.simulations.items import answers as simulated
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -139,3 +141,17 @@ def test_what_nothing_can_be_told_of() -> None:
     assert not np.isnan(items[0].p_bh)
     with pytest.raises(UsageError, match="neither"):
         differential_items(np.full((40, 2), 0.5), np.arange(40) > 19)
+
+
+@pytest.mark.parametrize("impact", [0.0, 1.0])
+def test_false_differences_are_rare_and_large_ones_found(impact: float) -> None:
+    """At 500 answers a group; the table of the docs has more sizes (benchmarks/simulations/items.py)."""
+    random, focal = np.random.default_rng(11), np.arange(1000) >= 500
+    clean = [item for _ in range(25) for item in differential_items(simulated(random, 500, impact=impact), focal)]
+    assert np.mean([item.odds.p_value < 0.05 for item in clean]) <= 0.06
+    planted = [
+        item.size == "C" and item.p_bh < 0.05
+        for _ in range(25)
+        for item in differential_items(simulated(random, 500, impact=impact, shift=1.5), focal)[:PLANTED]
+    ]
+    assert np.mean(planted) >= 0.9
