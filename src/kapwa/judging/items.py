@@ -236,7 +236,7 @@ def _differential(answers: pl.DataFrame, by: str, notes: list[str]) -> pl.DataFr
             continue
         for label in labels if len(labels) > 1 else ():
             tested = differential_items(right, members == label)
-            unseen = float(np.nanmedian([item.detectable for item in tested]))
+            unseen = float(np.median([item.detectable for item in tested if item.size] or [np.inf]))
             notes.append(
                 f"{label} against the other groups of {by}: a difference under {unseen:.1f} delta (odds of being right "
                 f"{exp(unseen / -DELTA):.1f} times as high) would mostly go unseen, before any adjustment."
@@ -292,16 +292,13 @@ def _proposed(audit: Mapping[str, pl.DataFrame], answers: pl.DataFrame, notes: l
         lines.append((row["item_id"], row["culture"], row["variant"], "better ones fail it more often", evidence))
     large = audit["differential"].filter(pl.col("size") == "C", pl.col("p_bh") < ALPHA, pl.col("delta") < 0)
     for row in large.iter_rows(named=True):
-        named = answers.filter(pl.col(CONTRASTS[row["by"]]) == row["item_id"], pl.col(row["by"]) == row["focal"])
+        answered = answers.filter(pl.col(row["by"]) == row["focal"], who=row["who"])
+        named = answered.filter(pl.col(CONTRASTS[row["by"]]) == row["item_id"]).unique("item_id", maintain_order=True)
+        reason = f"harder in {row['by']} {row['focal']} than the score says"
         evidence = (
             f"delta {row['delta']:.1f} ({row['low']:.1f} to {row['high']:.1f}), class C, {row['n_focal']} {row['who']}"
         )
-        for item_id, culture, variant in (
-            named.select("item_id", "culture", "variant").unique().sort("item_id").iter_rows()
-        ):
-            lines.append(
-                (item_id, culture, variant, f"harder in {row['by']} {row['focal']} than the score says", evidence)
-            )
+        lines += [(*item, reason, evidence) for item in named.select("item_id", "culture", "variant").iter_rows()]
     frame = pl.DataFrame(lines, schema=dict.fromkeys(COLUMNS[:5], pl.String), orient="row").unique(maintain_order=True)
     joined = frame.group_by(COLUMNS[:3], maintain_order=True).agg(pl.col("reason", "evidence").str.join("; "))
     return joined.with_columns(confirmed_by=pl.lit(""))
