@@ -234,17 +234,20 @@ def _differential(answers: pl.DataFrame, by: str, notes: list[str]) -> pl.DataFr
                 f"{LEAST_ROWS} for large differences, and about {ENOUGH_ROWS} to find most of class C."
             )
             continue
+        unseen: list[float] = []
         for label in labels if len(labels) > 1 else ():
             tested = differential_items(right, members == label)
-            unseen = float(np.median([item.detectable for item in tested if item.size] or [np.inf]))
-            notes.append(
-                f"{label} against the other groups of {by}: a difference under {unseen:.1f} delta (odds of being right "
-                f"{exp(unseen / -DELTA):.1f} times as high) would mostly go unseen, before any adjustment."
-            )
+            unseen += [item.detectable for item in tested if item.size]
             for name, item in zip(names, tested, strict=True):
                 odds, counts = item.odds, (item.focal, item.reference)
                 figures = (odds.odds_ratio, item.delta, item.low, item.high, odds.chi2, odds.p_value, item.p_bh)
                 rows.append((who, by, label, name, item.size, "yes" if item.anchor else "no", *figures, *counts))
+        if unseen:
+            typical = float(np.median(unseen))
+            notes.append(
+                f"Between groups by {by}, a difference under {typical:.1f} delta (odds of being right "
+                f"{exp(typical / -DELTA):.1f} times as high) would mostly go unseen, before any adjustment."
+            )
     table = pl.DataFrame(rows, schema=DIFFERENTIAL, orient="row")
     return table.with_columns(p_bh=pl.Series(benjamini_hochberg(table["p_value"].to_numpy()), dtype=pl.Float64))
 

@@ -20,7 +20,7 @@ ONE_CULTURE = 3.0
 # Three people always fit one factor exactly.
 LEAST_PEOPLE, LEAST_ITEMS = 4, 10
 MISSING = -1
-_ROUNDS, _TOLERANCE = 1000, 1e-10
+_ROUNDS, _TOLERANCE = 200, 1e-10
 # Nobody's answer decides alone, and nobody's answer counts against itself.
 _SUREST = 0.99
 
