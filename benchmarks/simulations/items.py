@@ -35,9 +35,9 @@ def people(random: np.random.Generator, knows: Sequence[float], items: int, key:
 
 
 def cells(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    """Differential functioning, then the consensus model, then the interval of an item's discrimination."""
-    yield from _differential(random, repeats)
+    """The consensus model, then differential functioning, then the interval of an item's discrimination."""
     yield from _consensus(random, repeats)
+    yield from _differential(random, repeats)
     yield from _discrimination(random, repeats)
 
 
@@ -69,7 +69,7 @@ def _differential(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
 
 
 def _consensus(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
-    for size, items in ((4, 20), (6, 40), (12, 40)):
+    for size, items in ((4, 20), (6, 40), (10, 40)):
         for world in ("all guess", "one culture, competence 0.5 to 0.9", "two cultures, competence 0.8"):
             studies = (_world(random, world, size, items) for _ in range(repeats))
             verdicts = Counter(consensus(study, [4] * items, replicates=60).verdict for study in studies)

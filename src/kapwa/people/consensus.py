@@ -25,7 +25,9 @@ def columns_of_kinds(texts: str, numbers: str = "", counts: str = "") -> dict[st
 
 
 KEYS = columns_of_kinds("item_id culture key answer finding", "confidence", "people for_key for_answer unanswered")
-CONSENSUS = columns_of_kinds("culture verdict", "mean_competence ratio p_one p_guess", "people items negative")
+CONSENSUS = columns_of_kinds(
+    "culture verdict", "mean_competence ratio p_one p_against p_guess", "people items negative"
+)
 PEOPLE = columns_of_kinds("culture rater side", "competence")
 
 
@@ -55,9 +57,8 @@ def shared_keys(
             model = consensus(codes, options)
             competence = model.competence
             counts = (*codes.shape, int((competence < 0).sum()))
-            cultures.append(
-                (culture, model.verdict, competence.mean(), model.ratio, model.p_one, model.p_guess, *counts)
-            )
+            figures = (float(competence.mean()), model.ratio, model.p_one, model.p_against, model.p_guess)
+            cultures.append((culture, model.verdict, *figures, *counts))
             sides = np.where(model.second_side, "second", "first").tolist()
             people += zip([culture] * len(raters), raters, sides, competence.tolist(), strict=True)
         except UsageError as problem:

@@ -32,27 +32,31 @@ class Consensus(NamedTuple):
     answers against all others. ``second_side``: (people,) where there are two cultures, who stands on
     which side: the two who agree least are on one each, the others with the one they agree with more. ``ratio``: the
     first eigenvalue over the second, infinite where there is no second. Of simulated studies with these people and
-    items, ``p_one`` is the share of those of one culture whose ratio is as low, ``p_guess`` of those in which all guess
-    that agree as much.
+    items, ``p_one`` is the share of those of one culture whose ratio is as low, ``p_against`` of those whose lowest
+    competence is as low, and ``p_guess`` of those in which all guess that agree as much.
     """
 
     competence: FloatArray
     second_side: NDArray[np.bool_]
     ratio: float
     p_one: float
+    p_against: float
     p_guess: float
 
     @property
     def verdict(self) -> str:
-        """What the authors' rule says, where guesses do not explain that people agree, nor noise that the ratio is low.
+        """What the authors' rules say, where guesses do not explain that people agree, nor noise what speaks against.
 
-        Four people who all guess on 12 items have a ratio of 3 and more in nine studies of ten.
+        Four people who all guess on 12 items have a ratio of 3 and more in nine studies of ten; and so have two camps
+        that contradict each other, where one then has negative competences.
         """
+        lowest = float(self.competence.min())
         if self.p_guess >= 0.05:
             return "no agreement beyond guessing"
-        if self.ratio >= ONE_CULTURE and self.competence.mean() > 0:
+        if self.ratio >= ONE_CULTURE and lowest >= 0:
             return "one culture"
-        return "several cultures" if self.p_one < 0.05 else "cannot be told"
+        several = self.p_one < 0.05 or (lowest < 0 and self.p_against < 0.05)
+        return "several cultures" if several else "cannot be told"
 
 
 class KeyedAnswer(NamedTuple):
@@ -117,10 +121,13 @@ def consensus(answers: ArrayLike, options: ArrayLike, *, seed: int = 0, replicat
     random = np.random.default_rng(seed)
     studies = [corrected_matches(_one_culture(d, codes, sizes, random), sizes) for _ in range(replicates)]
     guesses = [corrected_matches(_one_culture(0 * d, codes, sizes, random), sizes) for _ in range(replicates)]
-    lower = sum(_factors(study)[1] <= ratio for study in studies)
+    drawn = [_factors(study) for study in studies]
+    lower = sum(simulated <= ratio for _, simulated in drawn)
+    against = sum(simulated.min() <= d.min() for simulated, _ in drawn)
     agreeing = sum(_strength(study) >= _strength(matches) for study in guesses)
     side = np.nan_to_num(matches[:, second], nan=1) > np.nan_to_num(matches[:, first], nan=1)
-    return Consensus(d, side, ratio, (1 + lower) / (1 + replicates), (1 + agreeing) / (1 + replicates))
+    shares = ((1 + count) / (1 + replicates) for count in (lower, against, agreeing))
+    return Consensus(d, side, ratio, *map(float, shares))
 
 
 def answer_key(answers: ArrayLike, options: ArrayLike, competence: ArrayLike) -> list[KeyedAnswer]:
