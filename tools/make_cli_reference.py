@@ -26,6 +26,7 @@ VERBS = (
     "audit sample",
     "audit apply",
     "forms",
+    "audit items",
     "export",
     "import",
     "build mcq",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
+    from kapwa.judging.items import audit_items
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
     from kapwa.report.writing import write_report
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "analyze",
     "audit_apply",
+    "audit_items",
     "audit_plan",
     "audit_sample",
     "build_mcq",
@@ -70,6 +72,7 @@ _MODULES = {
     "analysis.result": ("open_analysis",),
     "errors": ("KapwaError",),
     "exchange.formats": ("export_run", "import_result"),
+    "judging.items": ("audit_items",),
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
     "report.writing": ("write_report",),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_origin, get_type_hints
@@ -11,10 +13,13 @@ from kapwa import registry
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.models.base import Model, ModelOptions, ModelSettings
 from kapwa.parallel.base import Ray
-from kapwa.suites.base import Selection, Step, Suite, Task, given_options, with_steps
+from kapwa.suites.base import Judged, Selection, Step, Suite, Task, given_options, with_steps
 
 if TYPE_CHECKING:
+    from kapwa.datasets.errata import Errata, ItemKey
     from kapwa.suites.blend.judge import Judge
+
+log = logging.getLogger(__name__)
 
 
 def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but one have defaults
@@ -31,6 +36,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     shots: int = 0,
     draw_seed: int = 0,
     wordings: str | Path | None = None,
+    errata: str | Path | None = None,
     **options: Any,
 ) -> Task:
     """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
@@ -40,6 +46,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``language`` ("local",
     "en") and ``prompt`` (prompt ids) name variants of suites that are asked in several languages. ``system``: a system
     message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`.
+    ``errata``: a table as ``kapwa audit items`` proposes it: the items that somebody confirmed there are left out.
     ``wordings``: a table of texts around each question, and the options ``samples`` (answers to each prompt) and
     ``temperature``: see :mod:`kapwa.suites.varying`. ``options``: those that the task's suite declares for it
     (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError naming the nearest known word, and
@@ -67,6 +74,10 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         from kapwa.suites.folders.opening import open_task
 
         opened = partial(open_task, suite)
+    if errata is not None:
+        from kapwa.datasets.errata import read_errata
+
+        opened = partial(_open_without, read_errata(errata), opened)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
     steps: list[Step] = []
     if system is not None or shots:
@@ -77,6 +88,39 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
     return with_steps(task, steps) if steps else task
+
+
+def _open_without(
+    errata: Errata,
+    opened: Callable[..., Task],
+    name: str,
+    data: Any,
+    selection: Selection,
+    settings: Mapping[str, Any],
+) -> Task:
+    """Open a task without the items whose fault somebody confirmed; without such items it is the very same task."""
+    from kapwa.datasets.errata import errata_digest, errata_note
+
+    task = opened(name, data, selection, settings)
+    everything = partial(opened, name, data, Selection(selection.variants), settings)
+    chosen = errata.left_out(_keys(task), lambda: _keys(everything()))
+    note = errata_note(errata, chosen)
+    log.warning("%s", note)
+    if not chosen:
+        return task
+    kept = [item for item in task.selected if (item.id, item.variant, item.culture) not in chosen]
+    if not kept:
+        raise UsageError(f"{errata.path} leaves no item of this selection.", hint="Select more, or other items.")
+
+    def noted(*judged: Any) -> Judged:
+        result = task.score(*judged)
+        return replace(result, notes=[*result.notes, note])
+
+    return replace(task, selected=kept, options={**task.options, "errata": errata_digest(chosen)}, score=noted)
+
+
+def _keys(task: Task) -> list[ItemKey]:
+    return [(item.id, item.variant, item.culture) for item in task.selected]
 
 
 def suite_of(task: str) -> Suite:

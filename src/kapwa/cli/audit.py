@@ -1,4 +1,4 @@
-"""``kapwa audit``: people label a random draw of answers, and their labels correct the scores."""
+"""``kapwa audit``: people label a random draw of answers, and their labels correct the scores; items are audited."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kapwa.cli import options as opt
+from kapwa.cli.audit_items import items
 from kapwa.cli.options import group, option
 from kapwa.cli.output import note, show, show_json
 
@@ -124,3 +125,6 @@ def apply(
     show(render_block(audit_block(found)))
     if out is not None:
         note(f"Page: {out / 'audit.html'}")
+
+
+app.command("items")(items)

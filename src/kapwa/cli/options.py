@@ -167,6 +167,7 @@ class TaskOptions:
     judge_option: JudgeOption = None
     samples: int | None = None
     wordings: Path | None = None
+    errata: Path | None = None
 
     def open(
         self, task: str, out: Path, *, seed: int | None = None, concurrency: int | None = None, **more: Any

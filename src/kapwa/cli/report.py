@@ -89,6 +89,10 @@ def report(
         option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
     ] = None,
     equal_within: EqualWithin = None,
+    errata: Annotated[
+        Path | None,
+        option("FILE", "Also show scores without the items that somebody confirmed in this table (kapwa audit items)."),
+    ] = None,
     *,
     printed: PrintedTable,
 ) -> None:
@@ -111,7 +115,8 @@ def report(
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
-    margins: dict[str, Any] = {"same": named, "equal_within": equal_within, "groups": printed.groups}
+    margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
+    margins |= {"groups": printed.groups, "errata": errata}
     note(f"Report: {write_report(sources, output, people=people or (), answers=most, **margins)}")
     if figures is not None:
         _write_figures(sources, figures, named)

@@ -58,6 +58,11 @@ def answer_agreement(
     Raises DataError naming file, row and column for a missing column, an empty id or name, somebody who answers an item
     twice, and where nobody answers anything.
     """
+    return agreement_of(read_answers(paths), seed=seed, replicates=replicates)
+
+
+def read_answers(paths: str | Path | Sequence[str | Path]) -> dict[str, dict[str, str]]:
+    """Return answers by item and person, empty ones left out; raise DataError as :func:`answer_agreement` does."""
     answers_by_item: dict[str, dict[str, str]] = {}
     entries = []
     files = sheet_files(paths, "choices")
@@ -71,7 +76,7 @@ def answer_agreement(
     refuse_repeats(entries)
     if not answers_by_item:
         raise DataError("nobody answers anything.", path=files[0], column="answer")
-    return agreement_of(answers_by_item, seed=seed, replicates=replicates)
+    return answers_by_item
 
 
 def agreement_of(by_item: Given, *, seed: int = 1, replicates: int = 2000) -> AnswerAgreement:

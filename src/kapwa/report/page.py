@@ -54,6 +54,7 @@ def build_report(
     same: Named | None = None,
     equal_within: float | None = None,
     groups: Path | None = None,
+    errata: Path | None = None,
 ) -> Path:
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return its page.
 
@@ -66,8 +67,9 @@ def build_report(
     for all, else what fits in a page that can be mailed. ``same``: names of systems and their runs
     (:func:`kapwa.runs.systems.systems_of`).
     ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``: the file of
-    :func:`kapwa.report.paper_tables.paper_table`; readers filter the board by them. The page is a function of these
-    alone: the same give the same bytes. Raises UsageError when there are no runs, what
+    :func:`kapwa.report.paper_tables.paper_table`; readers filter the board by them. ``errata``: scores are told
+    without the items confirmed there, too (:mod:`kapwa.report.errata`). The page is a function of these alone: the same
+    give the same bytes. Raises UsageError when there are no runs, what
     :func:`kapwa.report.people.people_blocks` raises, and DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
@@ -87,12 +89,18 @@ def build_report(
         if view.crowded:
             message = f"{len(view.runs)} systems are too many to show which are equal within a margin."
             raise UsageError(message, hint=f"Report up to {len(SERIES)} at once, or compare two: kapwa compare A B.")
+    without: dict[str, Part] = {}
+    if errata is not None:
+        from kapwa.report.errata import errata_parts
+
+        without = errata_parts(views, errata)
     if out.suffix:
         place = _Answers(None, answers, browsed.ROOM // len(views))
-        write_text(out, _page(views, said, place, equal_within, grouped))
+        write_text(out, _page(views, said, place, equal_within, grouped, without))
         return out
     with filling(out) as folder:
-        write_text(folder / "index.html", _page(views, said, _Answers(folder, None, 0), equal_within, grouped))
+        place = _Answers(folder, None, 0)
+        write_text(folder / "index.html", _page(views, said, place, equal_within, grouped, without))
     return out / "index.html"
 
 
@@ -102,11 +110,15 @@ def _page(
     place: _Answers,
     equal_within: float | None,
     groups: Mapping[str, str],
+    without: Mapping[str, Part],
 ) -> str:
-    """The page's text; ``said``: what people say of the answers. What lies beside it is written."""
+    """The page's text. What lies beside it is written.
+
+    ``said``: what people say of the answers; ``without``: what is told without items in errata, by slug.
+    """
     folder = place.folder
     ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
-    parts = [_task_part(view, place, equal_within) for view in views]
+    parts = [_task_part(view, place, equal_within) | {"errata": without.get(view.slug)} for view in views]
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     lead, versions, made = notes.origin(views)

@@ -26,6 +26,7 @@ def write_report(
     same: Named | None = None,
     equal_within: float | None = None,
     groups: str | Path | None = None,
+    errata: str | Path | None = None,
 ) -> Path:
     """Write one self-contained HTML page about runs, or about one analysis, and return its path.
 
@@ -36,7 +37,9 @@ def write_report(
     answer, to be searched; None for all. ``same``: names of systems and the runs (or their folders) that are of each,
     where these were made without a common label; they share a row. ``equal_within``: a margin within which two runs
     count as equal where two one-sided tests show it; see :func:`kapwa.compare`. ``groups``: a table file with the
-    columns ``system`` and ``group``, by which readers can filter the board.
+    columns ``system`` and ``group``, by which readers can filter the board. ``errata``: a table of items, as
+    ``kapwa audit items`` proposes it: scores are also told without those that somebody confirmed there, and the
+    difference.
     Raises UsageError where there is nothing to tell, ``out`` cannot be written, or two runs are of one system and task;
     RunError for a folder that is neither.
     """
@@ -55,6 +58,8 @@ def write_report(
             raise UsageError("A margin of equality is about runs; this is an analysis.", hint="Leave it out.")
         if groups is not None:
             raise UsageError("Groups are of systems; this is an analysis.", hint="Leave the groups out.")
+        if errata is not None:
+            raise UsageError("Errata are about the items of runs; this is an analysis.", hint="Leave it out.")
         if people:
             raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
         from kapwa.report.analysis.page import build_analysis_report
@@ -63,7 +68,7 @@ def write_report(
     from kapwa.report.page import build_report
 
     more: dict[str, Any] = {"answers": answers, "same": same, "equal_within": equal_within}
-    more["groups"] = None if groups is None else Path(groups)
+    more |= {"groups": groups and Path(groups), "errata": errata and Path(errata)}
     return build_report(found, page, people=[Path(one) for one in people], **more)
 
 

@@ -1,0 +1,66 @@
+"""``kapwa audit items``: how runs and people answer each item, and which items should be looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kapwa.cli import options as opt
+from kapwa.cli.options import option
+from kapwa.cli.output import note, show, show_json
+
+
+def items(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN|ANSWERS]...",
+            help="Runs of one task, filled choice sheets, tables of people's own answers, or folders of sheets.",
+            show_default=False,
+        ),
+    ] = None,
+    task: Annotated[
+        str | None, option("TASK", "The task whose items these are \\[default: that of the runs], e.g. blend/saq.")
+    ] = None,
+    data: opt.Data = None,
+    variant: opt.Variant = None,
+    key: opt.Key = None,
+    groups: Annotated[
+        Path | None, option("FILE", "Groups of the people who answered: a table with the columns rater, group.")
+    ] = None,
+    metric: Annotated[
+        str | None, option("NAME", "A metric that is right or wrong \\[default: the first such of the runs].")
+    ] = None,
+    out: Annotated[
+        Path | None, option("FOLDER", "Write every table here as CSV, with the proposed errata.", names="-o --output")
+    ] = None,
+    json: opt.Json = False,
+) -> None:
+    """Audit the items of a task by what runs and people answered.
+
+    Shows how hard each item is and whether it tells systems apart, which items work differently between prompts,
+    cultures and groups of people, which keys people dispute, and whether people share one set of answers.
+
+    The errata are a proposal. Fill in confirmed_by where you agree; then kapwa run, kapwa score and kapwa report take
+    the file with --errata. Lines that nobody confirmed change nothing.
+    """
+    import kapwa
+    from kapwa.datasets.sheets import write_files
+    from kapwa.report.items import items_block
+    from kapwa.report.render import render_block
+    from kapwa.tables_io import csv_bytes
+
+    known = None if task is None else kapwa.load_task(task, data=data, variant=variant).items()
+    audit = kapwa.audit_items(sources or (), items=known, key=key, groups=groups, metric=metric)
+    if out is not None:
+        tables = {f"{name}.csv": csv_bytes(table.columns, table.iter_rows()) for name, table in audit.tables.items()}
+        write_files(tables, out)
+    if json:
+        show_json(audit.to_dict())
+    else:
+        show(render_block(items_block(audit)))
+    if out is not None:
+        note(f"Tables: {out}")
+        note(f"Proposed errata, for people to confirm: {out / 'errata.csv'}")

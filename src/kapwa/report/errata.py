@@ -1,0 +1,120 @@
+"""Scores with and without the items whose fault somebody confirmed (:mod:`kapwa.datasets.errata`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.datasets.errata import ItemKey, errata_note, read_errata
+from kapwa.errors import UsageError
+from kapwa.report import wording
+from kapwa.report.table import Cell, Column, Table, amount_column, count_column, text_column
+from kapwa.report.view import TaskView
+from kapwa.report.wording import clean, isolate
+
+OVER_ALL = "mean over cultures"
+_SCHEMA = {
+    **dict.fromkeys(("task", "model", "metric", "culture"), pl.String),
+    **dict.fromkeys(("value", "value_without", "difference"), pl.Float64),
+    **dict.fromkeys(("n", "n_without"), pl.Int64),
+}
+
+
+def errata_parts(views: Sequence[TaskView], path: Path) -> dict[str, dict[str, Any]]:
+    """Return, by the slug of each view that is touched, what a page says of a table of errata: sentences and a table.
+
+    Raises DataError for a line on an item that none of the runs asked, unless one of them was asked a part of its data,
+    and UsageError where nothing is left out: there is no other number to show then.
+    """
+    errata = read_errata(path)
+    keys = {view.slug: list(dict.fromkeys(_keys(view))) for view in views}
+    everything = [key for part in keys.values() for key in part]
+    partly = any(_is_part(run.manifest) for view in views for run in view.runs)
+    chosen = errata.left_out(everything, None if partly else lambda: everything)
+    note = errata_note(errata, chosen)
+    if not chosen:
+        raise UsageError(note, hint="Fill in the column confirmed_by, or leave --errata out.")
+    parts = {}
+    for view in views:
+        left = {item_id for item_id, variant, _ in chosen if variant == view.variant}
+        cultures = {key[2] for key in keys[view.slug] if key in chosen and key[1] == view.variant}
+        if cultures:
+            frame = pl.DataFrame(list(_rows(view, left, cultures)), schema=_SCHEMA, orient="row")
+            parts[view.slug] = {"sentences": _sentences(view, frame), "table": _table(view, frame), "note": note}
+    if not parts:
+        raise UsageError(f"{note} None of them was asked in the variant that a report leads with.")
+    return parts
+
+
+def _keys(view: TaskView) -> Iterator[ItemKey]:
+    for run in view.runs:
+        yield from run.scores.select("item_id", "variant", "culture").unique(maintain_order=True).iter_rows()
+
+
+def _is_part(manifest: Mapping[str, Any]) -> bool:
+    selection = manifest.get("selection", {})
+    return bool(selection.get("limit") or selection.get("where") or manifest["options"].get("errata"))
+
+
+def _rows(view: TaskView, left: Collection[str], cultures: Collection[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield each system's headline metrics in the cultures touched, and over all: with all items, and without some."""
+    kept = ~pl.col("item_id").is_in(list(left))
+    for metric in view.headline:
+        for i, label in enumerate(view.labels):
+            items = view.item_values(i, metric)
+            values = [
+                part.group_by("culture", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
+                for part in (items, items.filter(kept))
+            ]
+            shown = [(culture, [part.filter(culture=culture) for part in values]) for culture in sorted(cultures)]
+            if items["culture"].n_unique() > 1:
+                shown.append((OVER_ALL, values))
+            for culture, parts in shown:
+                before, after = (part["value"].mean() for part in parts)
+                difference = None if before is None or after is None else after - before  # type: ignore[operator]
+                counts = (int(part["n"].sum()) for part in parts)
+                yield view.task, label, metric, culture, before, after, difference, *counts
+
+
+def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
+    """Tell each system's first headline metric, over all cultures where there are several."""
+    info = view.metrics[view.metric]
+    rows = frame.filter(metric=view.metric).unique("model", keep="last", maintain_order=True)
+    said = []
+    for row in rows.iter_rows(named=True):
+        before, after = (wording.amount(row[name], info, 1) for name in ("value", "value_without"))
+        gone = wording.count(row["n"] - row["n_without"], *view.noun)
+        said.append(
+            f"{isolate(clean(row['model']))}: {before} with all {wording.count(row['n'], *view.noun)}, {after} without "
+            f"the {gone} in the errata: {wording.change(row['difference'], info, 1)} "
+            f"{'points' if wording.is_share(info) else ''}".rstrip()
+            + "."
+        )
+    return said
+
+
+def _table(view: TaskView, frame: pl.DataFrame) -> Table:
+    def with_metric(name: str) -> Any:
+        return lambda row: amount_column("", name, view.metrics[row["metric"]]).cell(row)
+
+    return Table(
+        key=f"{view.slug}-errata",
+        caption=f"Scores with and without the items in the errata ({view.task})",
+        frame=frame,
+        columns=[
+            text_column("Model and metric", "model", "metric"),
+            text_column("Culture", "culture"),
+            Column("All items", with_metric("value")),
+            Column("Without", with_metric("value_without")),
+            Column(
+                "Difference",
+                lambda row: Cell(wording.change(row["difference"], view.metrics[row["metric"]]), number=True),
+            ),
+            count_column("Items", "n"),
+            count_column("Items kept", "n_without"),
+        ],
+        note="Both numbers are of the same answers. All other numbers of this page are of all items.",
+    )
