@@ -105,7 +105,8 @@ def _score_sentence(row: Row) -> str:
     automatic = wording.amount(row["automatic"], SHARE)
     if row["use"] == "none":
         if row["people"] is None:
-            return f"{name}, {whose}: {automatic} right by the scorer; no labels."
+            labels = "labels of some cultures only" if row["labelled"] else "no labels"
+            return f"{name}, {whose}: {automatic} right by the scorer; {labels}."
         people = wording.amount(row["people"], SHARE)
         return (
             f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right; "
