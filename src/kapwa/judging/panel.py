@@ -1,0 +1,170 @@
+"""A panel of judging models: each asked the same, shown side by side, written to one folder; never averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import polars as pl
+
+from kapwa.errors import UsageError
+from kapwa.files import jsonable, replacing, write_json
+from kapwa.judging.answers import answers_to_judge
+from kapwa.judging.judges import AS_IS, NOT_CALIBRATED, Judged, Judging, ask_judge, summarise
+from kapwa.judging.probes import PLACE, agreement_table, check_labels, probe_changes, probe_table, risk_table
+from kapwa.judging.rubrics import Rubric, load_rubric
+from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
+from kapwa.loading import load_model
+from kapwa.models.base import Model, ModelSettings
+from kapwa.runs.directory import Run, load_manifest
+from kapwa.runs.progress import Progress
+from kapwa.tables_io import csv_bytes
+
+FORMAT = 1
+RECORD, VERDICTS = "judge.json", "verdicts.csv"
+
+
+class JudgeSettings(TypedDict, total=False):
+    """Which answers are judged, how often each, and what else is asked about them.
+
+    ``draw``: the folder of a recorded draw, whose answers alone are judged. ``variant``, ``where``, ``limit``: only
+    these items, as for :func:`kapwa.load_task`. ``samples``: replies to each prompt, drawn at ``temperature`` (by
+    default 1 where there are several, else 0). ``system``: a system message before every prompt. ``probes``: some of
+    :data:`kapwa.judging.probes.PROBES`.
+    """
+
+    draw: str | Path | None
+    variant: str | None
+    where: Mapping[str, str | Sequence[str]] | None
+    limit: int | None
+    samples: int
+    temperature: float | None
+    system: str | None
+    probes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What judges said; tables are Polars frames, each with a column ``rater``.
+
+    ``verdicts``: of ``VERDICT_SCHEMA``, written to ``verdicts.csv`` in ``folder``. ``summary``: means by system,
+    culture and criterion, none corrected by people. ``probes``, ``agreement``, ``risk``: see
+    :mod:`kapwa.judging.probes`; empty where nothing was probed, or there are no people's verdicts. ``record``: what
+    ``judge.json`` holds. ``silent``: prompts without a reply, which the same call asks again.
+    """
+
+    folder: Path
+    verdicts: pl.DataFrame
+    summary: pl.DataFrame
+    probes: pl.DataFrame
+    agreement: pl.DataFrame
+    risk: pl.DataFrame
+    record: Mapping[str, Any]
+    silent: int
+
+
+def judge(
+    runs: Run | str | Path | Sequence[Run | str | Path],
+    judges: str | Model | Sequence[str | Model],
+    rubric: str | Path | Rubric,
+    *,
+    out: str | Path = "judged",
+    people: str | Path | Sequence[str | Path] | None = None,
+    cache: str | Path | None = None,
+    progress: Progress = None,
+    judge_options: ModelSettings | None = None,
+    **settings: Unpack[JudgeSettings],
+) -> Panel:
+    """Ask judging models what they say of the answers of ``runs`` by ``rubric``, and write it to the folder ``out``.
+
+    ``judges``: models, or their specs, as for :func:`kapwa.load_model`, to be loaded with ``judge_options``.
+    ``rubric``: the name of one that ships with Kapwa, or a file. ``people``: tables of people's verdicts by the same
+    rubric, for agreement. ``cache``: a folder of answers that runs share. ``settings``: see :class:`JudgeSettings`. The
+    same call goes on where it stopped. No value is corrected by people's labels. Raises UsageError and DataError for
+    what does not fit together, ModelError where a judge fails as a whole, RunError for a folder that is in use.
+    """
+    chosen = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    opened = [Run(run) if isinstance(run, str | Path) else run for run in chosen]
+    panel = [judges] if isinstance(judges, str | Model) else list(judges)
+    planned = plan_judging(opened, rubric, **settings)
+    more: Any = {"people": people, "cache": cache, "progress": progress, "judge_options": judge_options}
+    return ask_panel(planned, panel, Path(out), probes=settings.get("probes", ()), **more)
+
+
+def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: Unpack[JudgeSettings]) -> Judging:
+    """Return what would be asked, before anything is; raise UsageError and DataError as :func:`judge` does."""
+    known = load_rubric(rubric)
+    named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    changes = probe_changes(named.pop("probes", ()), "the judge")
+    which = {name: named.pop(name) for name in ("draw", "variant", "where", "limit") if name in named}
+    answers, failed = answers_to_judge(runs, known, **which)
+    return Judging(known, tuple(runs), tuple(answers), failed, changes=(AS_IS, *changes), **named)
+
+
+def ask_panel(
+    planned: Judging,
+    judges: Sequence[str | Model],
+    folder: Path,
+    *,
+    probes: Sequence[str] = (),
+    people: str | Path | Sequence[str | Path] | None = None,
+    cache: str | Path | None = None,
+    progress: Progress = None,
+    judge_options: Mapping[str, Any] | None = None,
+) -> Panel:
+    """Ask every judge what was planned, and write ``verdicts.csv`` and ``judge.json``; see :func:`judge`."""
+    asked = planned.record()
+    _check_folder(folder, asked)
+    labels = None
+    if people is not None:
+        places = {tuple(answer.place[name] for name in PLACE) for answer in planned.answers}
+        labels = check_labels(read_verdicts(people), planned.rubric.signed, places)
+    models = {run.manifest["signature"]: str(run.manifest["model"]["id"]) for run in planned.runs}
+    said: list[Judged] = []
+    tables: dict[str, list[pl.DataFrame]] = {"probes": [], "agreement": [], "risk": []}
+    for spec in judges:
+        model = load_model(spec, **(judge_options or {})) if isinstance(spec, str) else spec
+        with closing(model) if isinstance(spec, str) else nullcontext():
+            changes = (AS_IS, *probe_changes(probes, model.id))
+            judged = ask_judge(replace(planned, changes=changes), model, folder, progress=progress, cache=cache)
+        said.append(judged)
+        tables["probes"].append(probe_table(probes, judged.verdicts, judged.changed, models, labels))
+        if labels is not None:
+            tables["agreement"].append(agreement_table(judged.verdicts, labels))
+            tables["risk"].append(risk_table(judged.verdicts, labels))
+    verdicts = pl.concat([judged.verdicts for judged in said])
+    frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
+    frames = {"summary": summarise(verdicts), **frames}
+    record = jsonable(
+        {
+            "format": FORMAT,
+            "kapwa": version("kapwa"),
+            "asked": asked,
+            "calibration": NOT_CALIBRATED,
+            "judges": [judged.record() for judged in said],
+            **{name: frame.to_dicts() for name, frame in frames.items()},
+        }
+    )
+    with replacing(folder / VERDICTS) as temporary:
+        temporary.write_bytes(csv_bytes(list(VERDICT_SCHEMA), verdicts.rows()))
+    write_json(folder / RECORD, record, sort=False)
+    return Panel(folder, verdicts, **frames, record=record, silent=sum(judged.silent for judged in said))
+
+
+def _check_folder(folder: Path, asked: Mapping[str, Any]) -> None:
+    """Raise UsageError where a folder holds verdicts on something else, or by another rubric."""
+    file = folder / RECORD
+    if not file.exists():
+        return
+    earlier = load_manifest(file, "judging", FORMAT, "Name another folder.").get("asked")
+    if earlier != asked and isinstance(earlier, dict):
+        field = next(name for name in {**earlier, **asked} if earlier.get(name) != asked.get(name))
+        raise UsageError(
+            f"{folder} holds verdicts that were asked for otherwise ({field}: {earlier.get(field)!r}, "
+            f"now {asked.get(field)!r}), and the two never mix.",
+            hint="Name another folder with -o.",
+        )
