@@ -247,9 +247,19 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     asked = f"{count(counts['items'], 'item')}, {count(counts['requests'], 'request')}{same}"
     tell(f"{task.name}: {asked}; equal requests are asked once.")
     for spec, tokens, cost in estimates:
-        written = f", at most {tokens.written:,} to write" if tokens.written else ""
-        tell(f"{spec}: about {tokens.read:,} tokens to read{written} ({tokens.how}).")
-        if cost is not None:
-            most = f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
-            tell(f"  About {most} at the prices given, if every answer is as long as allowed.")
+        tell(tokens_line(spec, tokens, cost))
     note("Nothing was asked or written.")
+
+
+def tokens_line(spec: str, tokens: Any, cost: float | None) -> str:
+    """Say how many tokens a model would read and write, and what they cost where prices are known."""
+    written = f", at most {tokens.written:,} to write" if tokens.written else ""
+    line = f"{spec}: about {tokens.read:,} tokens to read{written} ({tokens.how})."
+    if cost is not None:
+        line += f"\n  About {price(cost)} at the prices given, if every answer is as long as allowed."
+    return line
+
+
+def price(cost: float) -> str:
+    """Write a sum of money, of which small ones matter too."""
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
