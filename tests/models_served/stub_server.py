@@ -29,7 +29,7 @@ class Stub:
         self.config = config
         self.random = random.Random(config.get("seed", 0))
         self.log: list[dict[str, Any]] = []
-        self.open = self.most_open = 0
+        self.open = self.most_open = self.judged = 0
         self.seen_auth: set[str] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -162,7 +162,8 @@ class Stub:
         n = min(asked.get("n", 1), self.config.get("choices") or 1000)
         texts = [f"answer to {messages[-1]['content']} seed {asked.get('seed')} choice {i}" for i in range(n)]
         if "judge" in self.config:
-            numbers = range(1000 * len(self.log), 1000 * len(self.log) + n)
+            self.judged += n
+            numbers = range(self.judged - n, self.judged)
             texts = [stub_judge.reply(self.config["judge"], messages[-1]["content"], i) for i in numbers]
         choices = [
             {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, "text": text}

@@ -78,7 +78,7 @@ def judge(
     from kapwa.runs.preview import Tokens
     from kapwa.runs.runner import RunInterrupted
 
-    probes = PROBES if chosen.probe == ("all",) else chosen.probe or ()
+    probes = tuple(PROBES) if chosen.probe == ("all",) else chosen.probe or ()
     which = {"draw": chosen.draw, "variant": variant, "where": opt.parse_where(where), "limit": chosen.limit}
     system = chosen.system and opt.read_at(chosen.system)
     asked = {"samples": chosen.samples, "temperature": chosen.temperature, "system": system, "probes": probes}

@@ -95,6 +95,7 @@ class Judging:
         return {
             "rubric": self.rubric.signed,
             "runs": runs,
+            "draws": sorted({answer.place["draw"] for answer in self.answers}),
             "answers": len(self.answers),
             "samples": self.samples,
             "temperature": self.temperature,

@@ -118,7 +118,7 @@ def ask_panel(
 ) -> Panel:
     """Ask every judge what was planned, and write ``verdicts.csv`` and ``judge.json``; see :func:`judge`."""
     asked = planned.record()
-    _check_folder(folder, asked)
+    earlier = _earlier_judges(folder, asked)
     labels = None
     if people is not None:
         places = {tuple(answer.place[name] for name in PLACE) for answer in planned.answers}
@@ -136,6 +136,10 @@ def ask_panel(
         if labels is not None:
             tables["agreement"].append(agreement_table(judged.verdicts, labels))
             tables["risk"].append(risk_table(judged.verdicts, labels))
+    missing = sorted(earlier - {judged.rater for judged in said})
+    if missing:
+        hint = "Name all judges of the panel in one command, the earlier ones too: nothing is asked twice."
+        raise UsageError(f"{folder} holds verdicts of {missing[0]}, which this panel leaves out.", hint=hint)
     verdicts = pl.concat([judged.verdicts for judged in said])
     frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
     frames = {"summary": summarise(verdicts), **frames}
@@ -155,16 +159,18 @@ def ask_panel(
     return Panel(folder, verdicts, **frames, record=record, silent=sum(judged.silent for judged in said))
 
 
-def _check_folder(folder: Path, asked: Mapping[str, Any]) -> None:
-    """Raise UsageError where a folder holds verdicts on something else, or by another rubric."""
+def _earlier_judges(folder: Path, asked: Mapping[str, Any]) -> set[str]:
+    """Return whose verdicts a folder holds; raise UsageError where they are on something else or by another rubric."""
     file = folder / RECORD
     if not file.exists():
-        return
-    earlier = load_manifest(file, "judging", FORMAT, "Name another folder.").get("asked")
-    if earlier != asked and isinstance(earlier, dict):
-        field = next(name for name in {**earlier, **asked} if earlier.get(name) != asked.get(name))
+        return set()
+    record = load_manifest(file, "judging", FORMAT, "Name another folder with -o.")
+    earlier = record.get("asked", {})
+    field = next((name for name in {**earlier, **asked} if earlier.get(name) != asked.get(name)), None)
+    if field is not None:
         raise UsageError(
             f"{folder} holds verdicts that were asked for otherwise ({field}: {earlier.get(field)!r}, "
             f"now {asked.get(field)!r}), and the two never mix.",
             hint="Name another folder with -o.",
         )
+    return {judge["rater"] for judge in record["judges"]}

@@ -19,7 +19,16 @@ from kapwa.runs.directory import brief_model
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.stats.intervals import mean_estimates
 
-PROBES = ("repeat", "order", "length", "language", "names", "family")
+# Each probe, and what is changed.
+PROBES = {
+    "repeat": "asked again",
+    "order": "the answers of a pair swapped",
+    "length": "neutral words added",
+    "language": "asked in English alone",
+    "names": "said to be its own answer",
+    "family": "answers of its own family against others'",
+}
+NOT_MEASURED = "not measured"
 INCONSISTENT, FIRST_EACH_TIME = "inconsistent", "takes the first each time"
 ITSELF, ANOTHER = "names: itself", "names: another model"
 # Which answer, of a verdict.
@@ -68,78 +77,64 @@ def probe_table(
         rater = str(plain["rater"][0])
         for probe in probes:
             if probe == "order":
-                found = _order(plain)
+                shown = _order(plain)
             elif probe == "family":
-                found = _family(plain, rater, models, people)
+                shown = [_family(plain, rater, models, people)]
             elif probe == "names":
-                found = _shift(by_name[ANOTHER], by_name[ITSELF], "it is said to have written the answer")
+                shown = _shift(by_name[ANOTHER], by_name[ITSELF])
             else:
-                found = _shift(plain, by_name[probe], _CAUSES[probe])
-            rows += [{"rater": rater, "probe": probe, "criterion": criterion, **row} for row in found]
+                shown = _shift(plain, by_name[probe], padded=probe == "length")
+            about = {"rater": rater, "probe": f"{probe}: {PROBES[probe]}", "criterion": criterion}
+            rows += [{**about, **row} for row in shown]
     return pl.DataFrame(rows, schema=PROBE_SCHEMA)
 
 
-_CAUSES = {
-    "repeat": "asked again",
-    "length": "neutral words stand after the answer",
-    "language": "asked in English alone",
-}
-
-
-def _row(measure: str, values: Any, clusters: pl.Series, note: str = "", *, share: bool) -> Any:
+def _row(measure: str, values: Any, clusters: pl.Series, note: str = "", *, share: bool) -> dict[str, Any]:
     (mean,) = mean_estimates(values, clusters.to_list(), binary=share)
-    note = note if mean.n else "not measured: no answer has both verdicts"
-    return {"measure": measure, "n": mean.n, "value": mean.value, "low": mean.low, "high": mean.high, "note": note}
+    numbers = {"n": mean.n, "value": mean.value, "low": mean.low, "high": mean.high}
+    return {"measure": measure, **numbers, "note": note if mean.n else NOT_MEASURED}
 
 
-def _shift(plain: pl.DataFrame, changed: pl.DataFrame, cause: str) -> list[Any]:
+def _shift(plain: pl.DataFrame, changed: pl.DataFrame, *, padded: bool = False) -> list[dict[str, Any]]:
     """How often, and which way, verdicts change where prompts are changed."""
-    both = plain.join(changed.select(*_PLACE, other="value", other_state="state"), on=_PLACE, how="inner")
-    lost = both.filter((pl.col("state") == "judged") & (pl.col("other_state") != "judged")).height
+    both = plain.join(changed.select(*_PLACE, other="value"), on=_PLACE, how="inner", maintain_order="left")
     judged = both.drop_nulls(["value", "other"])
-    moves = judged["other"] - judged["value"]
+    lost = both["value"].count() - judged.height
     notes = [f"{lost} lose their verdict"] if lost else []
-    without = sorted({tag for tag in both["language"].unique() if not has_neutral_words(tag)})
-    if without and "neutral words" in cause:
-        notes.append(f"English words for {', '.join(without)}")
-    often = _row(f"verdicts that change when {cause}", (moves != 0).cast(float), judged["cluster"], share=True)
-    mean = _row(f"mean change when {cause}", moves, judged["cluster"], share=False)
-    return [{**often, "note": often["note"] or "; ".join(notes)}, mean]
+    without = sorted({tag for tag in both["language"] if not has_neutral_words(tag)}) if padded else []
+    if without:
+        notes.append(f"in English for {', '.join(without)}")
+    moves = judged["other"] - judged["value"]
+    often = _row("changed", (moves != 0).cast(float), judged["cluster"], "; ".join(notes), share=True)
+    return [often, _row("mean change", moves, judged["cluster"], share=False)]
 
 
-def _order(plain: pl.DataFrame) -> list[Any]:
+def _order(plain: pl.DataFrame) -> list[dict[str, Any]]:
     """How often the order of a pair decides; only pairs are shown in two orders."""
-    swayed = plain["remark"].str.starts_with(INCONSISTENT) & (plain["state"] == "cannot-assess")
-    told = plain.filter(swayed | (plain["state"] == "judged"))
-    swayed = told["state"] != "judged"
-    first = told.filter(swayed)
-    took = first["remark"].str.contains(FIRST_EACH_TIME)
-    often = _row(
-        "pairs whose verdict changes with the order", swayed.cast(float).to_list(), told["cluster"], share=True
-    )
-    place = _row("of these, those that take the first", took.cast(float).to_list(), first["cluster"], share=True)
-    return [often, {**place, "note": "" if place["n"] else "there is none"}]
+    inconsistent = plain["remark"].str.starts_with(INCONSISTENT) & (plain["state"] == "cannot-assess")
+    swayed = plain.filter(inconsistent)
+    told = plain.filter(inconsistent | (plain["state"] == "judged"))
+    took = swayed["remark"].str.contains(FIRST_EACH_TIME).cast(float)
+    changed = (told["state"] != "judged").cast(float)
+    place = _row("of these, took the first", took, swayed["cluster"], share=True)
+    return [_row("changed", changed, told["cluster"], share=True), {**place, "note": ""}]
 
 
-def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: pl.DataFrame | None) -> list[Any]:
+def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: pl.DataFrame | None) -> dict[str, Any]:
     """How much better the judge finds answers of its own family than others' to the same questions."""
-    measure = "verdict on answers of its own family less that on others' to the same question"
-    values = plain.drop_nulls("value").with_columns(
-        own=pl.col("run").replace_strict(models, default="").map_elements(family, return_dtype=pl.String)
-        == family(rater.partition("@")[0])
-    )
-    note = "may be deserved: without people's labels nobody knows"
+    signatures = {signature for signature, model in models.items() if family(model) == family(rater.partition("@")[0])}
+    values, note = plain.drop_nulls("value"), "may be deserved: people's labels tell (--people)"
     if people is not None:
-        measure, note = f"{measure}, beyond what people say", ""
-        said = people.group_by(_PLACE).agg(people=pl.col("value").mean()).drop_nulls()
-        values = values.join(said, on=_PLACE, how="inner").with_columns(value=pl.col("value") - pl.col("people"))
+        labels = people.group_by(_PLACE).agg(people=pl.col("value").mean()).drop_nulls()
+        values, note = values.join(labels, on=_PLACE, how="inner", maintain_order="left"), "beyond what people say"
+        values = values.with_columns(value=pl.col("value") - pl.col("people"))
+    ours = pl.col("run").is_in(sorted(signatures))
     sides = values.group_by("item_id", "variant", "cluster", maintain_order=True).agg(
-        own=pl.col("value").filter("own").mean(), other=pl.col("value").filter(~pl.col("own")).mean()
+        ours=pl.col("value").filter(ours).mean(), others=pl.col("value").filter(~ours).mean()
     )
     pairs = sides.drop_nulls()
-    row = _row(measure, pairs["own"] - pairs["other"], pairs["cluster"], note, share=False)
-    missing = "not measured: name runs of its own family and of others, on the same questions"
-    return [row if row["n"] else {**row, "note": missing}]
+    row = _row("mean difference", pairs["ours"] - pairs["others"], pairs["cluster"], note, share=False)
+    return row if row["n"] else {**row, "note": f"{NOT_MEASURED}: name runs of its family and of others"}
 
 
 def family(model: str) -> str:
@@ -176,14 +171,14 @@ def agreement_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFram
     rows = []
     for criterion in verdicts["criterion"].unique(maintain_order=True):
         judge = verdicts.filter(criterion=criterion)
-        both = _both(judge, people)
+        both = _both(judge, people).drop_nulls("judge")
         raters = sorted(both["rater"].unique())
         # A row for each person with the judge: people's pairs then have no answer in common, and are in no mean.
         columns = both.select("judge", "value", "rater").rows()
         single = [[own, *(value if who == name else None for name in raters)] for own, value, who in columns]
         people_only = both.pivot("rater", index=[*_PLACE, "cluster"], values="value")
-        two = len({*both["judge"], *both["value"]}) <= 2
-        coefficients: tuple[Coefficient, ...] = ("percent", "cohen", _NOMINAL if two else "krippendorff-interval")
+        alpha = _NOMINAL if _two(both["value"]) else "krippendorff-interval"
+        coefficients: tuple[Coefficient, ...] = ("percent", "cohen", alpha)
         for between, table, clusters in (
             ("judge and people", single, both["cluster"]),
             ("people and people", people_only.select(raters).rows(), people_only["cluster"]),
@@ -198,21 +193,22 @@ def agreement_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFram
 def risk_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """Return how often one judge errs, by how many of the answers it is made to decide: coverage against risk.
 
-    The surest verdicts come first: those on which all its samples are one, then those on which fewer are. ``coverage``:
+    For criteria that people answer with yes or no. The surest verdicts come first: those on which all its samples are one, then those on which fewer are. ``coverage``:
     the share of the answers that people labelled and it decides; ``value``: the share of these on which it is against
     most people, with an interval over questions; people who are divided count as half.
     """
     rows = []
     for criterion in verdicts["criterion"].unique(maintain_order=True):
         judge = verdicts.filter(criterion=criterion)
-        both = _both(judge, people, decided=False)
+        both = _both(judge, people)
+        if not _two(both["value"]):
+            continue
         said = both.group_by(*_PLACE, "cluster", maintain_order=True).agg(
-            judge=pl.col("judge").first(), people=pl.col("value").mean()
+            judge=pl.col("judge").first(), mean=pl.col("mean").first(), people=pl.col("value").mean()
         )
-        sure = said.with_columns(
-            sureness=(2 * pl.col("judge") - 1).abs(),
-            wrong=((pl.col("judge") - 0.5).sign() - (pl.col("people") - 0.5).sign()).abs() / 2,
-        )
+        against = ((pl.col("judge") - 0.5).sign() - (pl.col("people") - 0.5).sign()).abs() / 2
+        sureness = pl.when(pl.col("judge").is_not_null()).then((2 * pl.col("mean") - 1).abs())
+        sure = said.with_columns(sureness=sureness, wrong=against)
         for least in sorted(sure["sureness"].drop_nulls().unique(), reverse=True):
             part = sure.filter(pl.col("sureness") >= least)
             (mean,) = mean_estimates(part["wrong"], part["cluster"].to_list(), binary=True)
@@ -221,8 +217,16 @@ def risk_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=RISK_SCHEMA, orient="row")
 
 
-def _both(judge: pl.DataFrame, people: pl.DataFrame, *, decided: bool = True) -> pl.DataFrame:
-    """Return people's verdicts with the ``judge``'s on the same answer; ``decided``: only where it has one."""
+def _both(judge: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Return people's verdicts with the judge's on the same answer, null where it has none.
+
+    Where people say yes or no, the mean of a judge's samples is rounded to what most of them say.
+    """
     said = people.drop_nulls("value").select(*_PLACE, "cluster", "rater", "value")
-    both = said.join(judge.select(*_PLACE, judge="value"), on=_PLACE, how="inner", maintain_order="left")
-    return both.drop_nulls("judge") if decided else both
+    both = said.join(judge.select(*_PLACE, mean="value"), on=_PLACE, how="inner", maintain_order="left")
+    most = pl.when(pl.col("mean") != 0.5).then(pl.col("mean").round())
+    return both.with_columns(judge=most if _two(both["value"]) else pl.col("mean"))
+
+
+def _two(values: pl.Series) -> bool:
+    return bool(values.is_in([0.0, 1.0]).all())
