@@ -10,8 +10,8 @@ import kapwa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models_served"))
 
-from served_tools import stub  # noqa: E402, F401 - a fixture
-from stub_judge import MARK, chance  # noqa: E402
+from served_tools import stub  # noqa: F401 - a fixture
+from stub_judge import MARK, chance
 
 VARIANTS = "local/inst-4,en/inst-4"
 

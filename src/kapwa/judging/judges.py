@@ -104,27 +104,17 @@ class Judging:
         }
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """What one judge said; ``verdicts``: of the answers as they are; ``changed``: of each change, by its name.
 
-    ``read``, ``written``: tokens of all replies, as far as the judge counts them. ``silent``: prompts without a reply.
+    ``record``: who judged, how many prompts it was asked, how many of these have no reply ("silent"), and the tokens of
+    all replies, as far as it counts them.
     """
 
     rater: str
-    fingerprint: Mapping[str, Any]
+    record: Mapping[str, Any]
     verdicts: pl.DataFrame
     changed: Mapping[str, pl.DataFrame]
-    replies: int
-    silent: int
-    read: int
-    written: int
-
-    def record(self) -> dict[str, Any]:
-        """Return who judged, and how much was asked of it, as plain values."""
-        tokens = {"tokens_read": self.read, "tokens_written": self.written}
-        counts = {"replies": self.replies, "silent": self.silent, **tokens}
-        return {"rater": self.rater, "model": dict(self.fingerprint), **counts}
 
 
 def ask_judge(
@@ -163,11 +153,16 @@ def ask_judge(
     for change in judging.changes:
         parts = [(one, reply) for one, reply in zip(asked, replies, strict=True) if one.change == change]
         frames[change.name] = verdict_frame(_verdicts(judging, rater, parts))
-    by_key = {reply.request_key: reply for reply in replies}
-    usage = [reply.usage for reply in by_key.values() if reply.usage]
-    tokens = sum(used.prompt_tokens for used in usage), sum(used.completion_tokens for used in usage)
-    silent = sum(reply.failed for reply in by_key.values())
-    return Judged(rater, fingerprint, frames.pop(AS_IS.name), frames, len(by_key), silent, *tokens)
+    single = {reply.request_key: reply for reply in replies}.values()
+    record = {
+        "rater": rater,
+        "model": fingerprint,
+        "prompts": len(single),
+        "silent": sum(reply.failed for reply in single),
+        "tokens_read": sum(reply.usage.prompt_tokens for reply in single if reply.usage),
+        "tokens_written": sum(reply.usage.completion_tokens for reply in single if reply.usage),
+    }
+    return Judged(rater, record, frames.pop(AS_IS.name), frames)
 
 
 def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[Asked, Response]]) -> Iterator[Verdict]:
@@ -223,16 +218,14 @@ def overall(rubric: Rubric, item_id: str, said: Mapping[str, Reading]) -> Readin
     (Σ w v − Σ of negative w) / Σ |w|: the mean by |w|, in which a criterion of negative weight counts as its opposite.
     An answer with a criterion that has no verdict has none overall: nothing is filled in.
     """
-    readings = {criterion: said[criterion.code] for criterion in rubric.criteria_for(item_id)}
+    weights = {criterion.code: criterion.weight for criterion in rubric.criteria_for(item_id)}
     for state in ("unparsed", "cannot-assess"):
-        if missing := [c.code for c, reading in readings.items() if reading.state == state]:
+        if missing := [code for code in weights if said[code].state == state]:
             return Reading(state, None, f"no verdict by {', '.join(missing)}")
-    weights = [criterion.weight for criterion in readings]
-    total = sum(map(abs, weights))
+    total = sum(map(abs, weights.values()))
     if not total:
         return Reading("cannot-assess", None, "every weight is 0")
-    values = [reading.value or 0.0 for reading in readings.values()]
-    gained = sum(w * v for w, v in zip(weights, values, strict=True)) - sum(w for w in weights if w < 0)
+    gained = sum(weight * (said[code].value or 0.0) - min(weight, 0.0) for code, weight in weights.items())
     return Reading("judged", gained / total, "")
 
 

@@ -132,7 +132,9 @@ def ask_panel(
             changes = (AS_IS, *probe_changes(probes, model.id))
             judged = ask_judge(replace(planned, changes=changes), model, folder, progress=progress, cache=cache)
         said.append(judged)
-        tables["probes"].append(probe_table(probes, judged.verdicts, judged.changed, models, labels))
+        pairs = planned.rubric.kind == "pairs"
+        swayed = probe_table(probes, judged.verdicts, judged.changed, models, labels, pairs=pairs)
+        tables["probes"].append(swayed)
         if labels is not None:
             tables["agreement"].append(agreement_table(judged.verdicts, labels))
             tables["risk"].append(risk_table(judged.verdicts, labels))
@@ -149,14 +151,14 @@ def ask_panel(
             "kapwa": version("kapwa"),
             "asked": asked,
             "calibration": NOT_CALIBRATED,
-            "judges": [judged.record() for judged in said],
+            "judges": [judged.record for judged in said],
             **{name: frame.to_dicts() for name, frame in frames.items()},
         }
     )
     with replacing(folder / VERDICTS) as temporary:
         temporary.write_bytes(csv_bytes(list(VERDICT_SCHEMA), verdicts.rows()))
     write_json(folder / RECORD, record, sort=False)
-    return Panel(folder, verdicts, **frames, record=record, silent=sum(judged.silent for judged in said))
+    return Panel(folder, verdicts, **frames, record=record, silent=sum(judged.record["silent"] for judged in said))
 
 
 def _earlier_judges(folder: Path, asked: Mapping[str, Any]) -> set[str]:

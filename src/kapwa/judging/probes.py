@@ -28,7 +28,6 @@ PROBES = {
     "names": "said to be its own answer",
     "family": "answers of its own family against others'",
 }
-NOT_MEASURED = "not measured"
 INCONSISTENT, FIRST_EACH_TIME = "inconsistent", "takes the first each time"
 ITSELF, ANOTHER = "names: itself", "names: another model"
 # Which answer, of a verdict.
@@ -64,11 +63,14 @@ def probe_table(
     changed: Mapping[str, pl.DataFrame],
     models: Mapping[str, str],
     people: pl.DataFrame | None = None,
+    *,
+    pairs: bool = False,
 ) -> pl.DataFrame:
     """Return what each probe shows of one judge, as rates with intervals (:data:`PROBE_SCHEMA`).
 
     ``changed``: the verdicts under each change, by its name; ``models``: who wrote the answers of each run, by its
-    signature; ``people``: their verdicts, by which favour for the judge's own family is told from better answers.
+    signature; ``people``: their verdicts, by which favour for the judge's own family is told from better answers;
+    ``pairs``: whether answers were compared, in two orders.
     """
     rows: list[dict[str, Any]] = []
     for criterion in verdicts["criterion"].unique(maintain_order=True):
@@ -77,7 +79,7 @@ def probe_table(
         rater = str(plain["rater"][0])
         for probe in probes:
             if probe == "order":
-                shown = _order(plain)
+                shown = _order(plain) if pairs else [_unmeasured("changed", "only pairs have an order")]
             elif probe == "family":
                 shown = [_family(plain, rater, models, people)]
             elif probe == "names":
@@ -92,7 +94,11 @@ def probe_table(
 def _row(measure: str, values: Any, clusters: pl.Series, note: str = "", *, share: bool) -> dict[str, Any]:
     (mean,) = mean_estimates(values, clusters.to_list(), binary=share)
     numbers = {"n": mean.n, "value": mean.value, "low": mean.low, "high": mean.high}
-    return {"measure": measure, **numbers, "note": note if mean.n else NOT_MEASURED}
+    return {"measure": measure, **numbers, "note": note} if mean.n else _unmeasured(measure, "no answer has a verdict")
+
+
+def _unmeasured(measure: str, why: str) -> dict[str, Any]:
+    return {"measure": measure, "n": 0, "note": f"not measured: {why}"}
 
 
 def _shift(plain: pl.DataFrame, changed: pl.DataFrame, *, padded: bool = False) -> list[dict[str, Any]]:
@@ -134,7 +140,7 @@ def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: 
     )
     pairs = sides.drop_nulls()
     row = _row("mean difference", pairs["ours"] - pairs["others"], pairs["cluster"], note, share=False)
-    return row if row["n"] else {**row, "note": f"{NOT_MEASURED}: name runs of its family and of others"}
+    return row if row["n"] else _unmeasured("mean difference", "name runs of its family and of others")
 
 
 def family(model: str) -> str:
@@ -193,9 +199,10 @@ def agreement_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFram
 def risk_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """Return how often one judge errs, by how many of the answers it is made to decide: coverage against risk.
 
-    For criteria that people answer with yes or no. The surest verdicts come first: those on which all its samples are one, then those on which fewer are. ``coverage``:
-    the share of the answers that people labelled and it decides; ``value``: the share of these on which it is against
-    most people, with an interval over questions; people who are divided count as half.
+    For criteria that people answer with yes or no. The surest verdicts come first: those on which all its samples are
+    one, then those on which fewer are. ``coverage``: the share of the answers that people labelled and it decides;
+    ``value``: the share of these on which it is against most people, with an interval over questions; people who are
+    divided count as half.
     """
     rows = []
     for criterion in verdicts["criterion"].unique(maintain_order=True):

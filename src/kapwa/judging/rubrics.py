@@ -8,12 +8,13 @@ changed since are told from the others whatever it calls its version.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kapwa.datasets.card import Text
 from kapwa.datasets.tables import read_model
@@ -45,8 +46,14 @@ def _tagged(texts: dict[str, str]) -> dict[str, str]:
     return texts
 
 
+def _code(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", text):
+        raise ValueError(f"{text!r} is no code: letters, digits, '-' and '_', such as c1")
+    return text
+
+
 Texts = Annotated[dict[str, Text], BeforeValidator(_in_english)]
-Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=40)]
+Code = Annotated[str, AfterValidator(_code)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -168,7 +175,7 @@ def load_rubric(rubric: str | Path | Rubric) -> Rubric:
         raise UsageError(f"There is no rubric {str(rubric)!r}.", hint=hint)
     read, problems = read_model(path, Rubric, "rubric", _SEE)
     if read is None:
-        raise problems[0]
+        raise min(problems, key=lambda problem: problem.row is None)  # a misspelt field before what it leaves missing
     criteria, by_item = read.criteria, dict(read.by_item)
     if read.criteria_of:
         suite = rating_suite(read.criteria_of)
