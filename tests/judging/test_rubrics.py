@@ -24,6 +24,8 @@ criteria:
   - {code: rude, name: Rude, question: "Is it rude?", weight: -1, scale: {"yes": 1, "no": 0}}
 """
 
+HEAD = GOOD.split("criteria:", maxsplit=1)[0]
+
 
 def written(folder: Path, text: str = GOOD) -> Path:
     path = folder / "mine.yaml"
@@ -101,10 +103,7 @@ def test_an_unknown_name_and_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_criteria_of_a_suite_may_have_words_in_other_languages(tmp_path: Path) -> None:
-    text = (
-        GOOD.split("criteria:", maxsplit=1)[0]
-        + "criteria_of: kalahi\ncriteria:\n  - {code: Leg, name: Legal, question: "
-    )
+    text = HEAD + "criteria_of: kalahi\ncriteria:\n  - {code: Leg, name: Legal, question: "
     rubric = load_rubric(written(tmp_path, text + "{en: 'Is it legal?', fil: 'Legal ba?'}}\n"))
     assert [c.code for c in rubric.criteria] == ["Fac", "Gra", "Spe", "Coh", "Cac", "Csa", "Leg"]
     assert rubric.criteria[-1].question["fil"] == "Legal ba?"
@@ -114,10 +113,7 @@ TABLE = "item_id,code,question,weight,question_fil\nfil01,c1,Does it say to sit 
 
 
 def test_criteria_of_single_items(tmp_path: Path) -> None:
-    head = (
-        GOOD.split("criteria:", maxsplit=1)[0].replace("scale: {good: 1, fair: 0.5, bad: 0}\n", "")
-        + "items: table.csv\n"
-    )
+    head = HEAD.replace("scale: {good: 1, fair: 0.5, bad: 0}\n", "") + "items: table.csv\n"
     (tmp_path / "table.csv").write_text(f"{TABLE}fil01,c2,Is it curt?,-1,\n", encoding="utf-8")
     rubric = load_rubric(written(tmp_path, head))
     assert [(c.code, c.weight, dict(c.question)) for c in rubric.criteria_for("fil01")] == [
