@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kapwa.api import build_mcq, check_data, compare, evaluate, open_run, open_runs, plan, write_forms
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
+    from kapwa.judging.panel import judge
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
     from kapwa.report.writing import write_report
@@ -38,6 +39,7 @@ __all__ = [
     "export_csv",
     "export_run",
     "import_result",
+    "judge",
     "load_judge",
     "load_model",
     "load_task",
@@ -55,6 +57,7 @@ _MODULES = {
     "analysis.result": ("open_analysis",),
     "errors": ("KapwaError",),
     "exchange.formats": ("export_run", "import_result"),
+    "judging.panel": ("judge",),
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
     "report.writing": ("write_report",),
