@@ -107,6 +107,9 @@ def test_the_rubrics_are_listed_and_shown(tmp_path: Path) -> None:
         assert name in listed.stdout
     shown = kapwa("rubrics", "kalahi-criteria", cwd=tmp_path)
     assert "Is the response free of factual errors?" in shown.stdout
+    (tmp_path / "mine.yaml").write_text(shown.stdout, encoding="utf-8")
+    again = kapwa("rubrics", "mine.yaml", cwd=tmp_path)
+    assert again.stdout == shown.stdout, "what is shown is a rubric file, of the very same version"
     as_data = json.loads(kapwa("rubrics", "correct", "--json", cwd=tmp_path).stdout)
     assert as_data["signed"].startswith("correct@1+")
     assert as_data["criteria"][0]["question"]["en"] == "Is the answer right?"

@@ -53,7 +53,13 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("Is it rude?", "Is it impolite?"), ("fair: 0.5", "fair: 0.6"), ("weight: -1", "weight: -2")]
+    ("old", "new"),
+    [
+        ("Is it rude?", "Is it impolite?"),
+        ("fair: 0.5", "fair: 0.6"),
+        ("weight: -1", "weight: -2"),
+        ("good: 1, fair: 0.5", "fair: 0.5, good: 1"),
+    ],
 )
 def test_another_content_is_another_version(tmp_path: Path, old: str, new: str) -> None:
     before = load_rubric(written(tmp_path)).signed

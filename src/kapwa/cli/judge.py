@@ -167,33 +167,18 @@ def rubrics(
     rubric: Annotated[str | None, typer.Argument(metavar="[NAME|FILE]", help="Show this one, or check a file.")] = None,
     json: opt.Json = False,
 ) -> None:
-    """List what people and judging models are asked of answers, or show a rubric with its texts, scale and version."""
+    """List what people and judging models are asked of answers, or show a rubric, as a file to begin one's own with."""
+    import yaml
+
     from kapwa.judging.rubrics import load_rubric, shipped_rubrics
 
-    if rubric is None:
-        known = [load_rubric(name) for name in shipped_rubrics()]
-        if json:
-            show_json([{"name": each.name, "signed": each.signed, **each.model_dump()} for each in known])
-            return
+    known = [load_rubric(name) for name in ([rubric] if rubric else shipped_rubrics())]
+    if json:
+        listed = [{"signed": each.signed, **each.model_dump()} for each in known]
+        show_json(listed[0] if rubric else listed)
+    elif rubric:
+        tell(f"# {known[0].signed}")
+        tell(yaml.safe_dump(known[0].content(), allow_unicode=True, sort_keys=False, width=110).rstrip())
+    else:
         rows = [(each.name, each.title, ", ".join(each.applies_to) or "all tasks", each.signed) for each in known]
         show_table(("--rubric", "asks", "for", "version"), rows)
-        return
-    shown = load_rubric(rubric)
-    if json:
-        show_json({"signed": shown.signed, **shown.model_dump()})
-        return
-    tell(f"{shown.signed}: {shown.title}\nfor {', '.join(shown.applies_to) or 'all tasks'}\n")
-    _texts(shown.instruction)
-    for criterion in shown.criteria:
-        scale = ", ".join(f"{word} = {value:g}" for word, value in shown.scale_of(criterion).items())
-        tell(f"\n{criterion.code}: {criterion.name} ({scale}; cannot assess)")
-        _texts(criterion.question)
-    for item, criteria in shown.by_item.items():
-        tell(f"\nAnswers to {item}:")
-        for criterion in criteria:
-            tell(f"  {criterion.code} (weight {criterion.weight:g}): {criterion.question['en']}")
-
-
-def _texts(texts: dict[str, str]) -> None:
-    for tag, text in texts.items():
-        tell(f"  {tag}: {text}")

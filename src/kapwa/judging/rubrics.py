@@ -149,10 +149,14 @@ class Rubric(_Part):
         """Whether an answer also gets an overall verdict; criteria of single items are comparable in no other way."""
         return self.overall or bool(self.by_item)
 
+    def content(self) -> dict[str, Any]:
+        """Return what the rubric says, as a file that needs no table or suite beside it would hold it."""
+        return self.model_dump(exclude={"items", "criteria_of"}, exclude_defaults=True)
+
     @cached_property
     def signed(self) -> str:
         """Name, version and the first digits of the content's digest, as verdicts name it: "correct@1+0a1b2c3d"."""
-        content = json.dumps(self.model_dump(exclude={"items", "criteria_of"}), sort_keys=True, ensure_ascii=False)
+        content = json.dumps(self.content(), ensure_ascii=False)  # the order of a scale is part of what is asked
         return f"{self.name}@{self.version}+{digest({'': content.encode()})[:8]}"
 
 
