@@ -12,7 +12,7 @@ import typer
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show_json, show_table, tell
-from kapwa.cli.run import ModelOptions, price, tokens_line
+from kapwa.cli.run import ModelOptions, Rehearsal, price, tokens_line
 
 _SHOWN = 120
 # What may be the same in every row of a table, and the counts that are left out where they are 0 throughout.
@@ -22,7 +22,7 @@ _HEX = re.compile(r"@([0-9a-f]{6})[0-9a-f]+$")
 
 @dataclass(kw_only=True)
 class JudgeOptions:
-    """Which answers are judged and how: keywords of :func:`kapwa.judge`, and what is asked before."""
+    """Which answers are judged and how: keywords of :func:`kapwa.judge`."""
 
     draw: Path | None = None
     limit: int | None = None
@@ -40,15 +40,6 @@ class JudgeOptions:
     ] = None
     people: list[Path] | None = None
     cache: Path | None = None
-    dry_run: bool = False
-    price_in: float | None = None
-    price_out: float | None = None
-
-    def cost(self, tokens: Any) -> float | None:
-        """Return what tokens cost; None where no price is known."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        return float(tokens.cost(self.price_in or 0.0, self.price_out or 0.0))
 
 
 @opt.grouped
@@ -62,6 +53,7 @@ def judge(
     chosen: JudgeOptions,
     loading: ModelOptions,
     place: opt.EngineOptions,
+    rehearsal: Rehearsal,
     variant: opt.Variant = None,
     where: opt.Where = None,
     out: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --out")] = Path("judged"),
@@ -85,8 +77,8 @@ def judge(
     settings: Any = {**which, **asked}
     planned = plan_judging([Run(run) for run in runs], rubric, **settings)
     options: Any = {**vars(loading), "extra": dict(loading.extra or ())}
-    _estimate(planned, judge, options, chosen)
-    if chosen.dry_run:
+    _estimate(planned, judge, options, rehearsal)
+    if rehearsal.dry_run:
         return
     options["engine"] = opt.open_engine(**vars(place))
     kept: Any = {"people": chosen.people, "cache": chosen.cache, "progress": True, "judge_options": options}
@@ -101,7 +93,7 @@ def judge(
         _show(panel)
     for judged in panel.record["judges"]:
         tokens = Tokens(judged["tokens_read"], judged["tokens_written"], "")
-        cost = chosen.cost(tokens)
+        cost = rehearsal.cost(tokens)
         paid = "" if cost is None else f", which cost about {price(cost)}"
         note(f"{judged['rater']}: {tokens.read:,} tokens read, {tokens.written:,} written{paid}.")
     note(f"Verdicts: {out / 'verdicts.csv'}")
@@ -110,22 +102,22 @@ def judge(
         raise typer.Exit(1)
 
 
-def _estimate(planned: Any, judges: list[str], options: dict[str, Any], chosen: JudgeOptions) -> None:
+def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: Rehearsal) -> None:
     """Say what will be asked, and for each judge how many tokens that is and what it costs at most."""
     from kapwa.loading import checked_spec
     from kapwa.report.wording import count
     from kapwa.runs.preview import count_tokens
 
     requests = [asked.request for asked in planned.asked()]
-    if chosen.dry_run:
+    if prices.dry_run:
         tell("\n\n".join(f"[{message.role}]\n{message.content}" for message in requests[0].messages) + "\n")
     failed = f" ({count(planned.failed, 'answer')} failed and so cannot be judged)" if planned.failed else ""
     answers = count(len(planned.answers), "pair" if planned.rubric.kind == "pairs" else "answer")
     note(f"{planned.rubric.signed}: {answers}{failed}, {count(len(requests), 'prompt')}.")
     for spec in judges:
         tokens = count_tokens(requests, *checked_spec(spec, options))
-        note(tokens_line(spec, tokens, chosen.cost(tokens)))
-    if chosen.dry_run:
+        note(tokens_line(spec, tokens, prices.cost(tokens)))
+    if prices.dry_run:
         note("Nothing was asked or written.")
 
 

@@ -15,11 +15,12 @@ from kapwa.errors import UsageError
 from kapwa.files import jsonable, replacing, write_json
 from kapwa.judging.answers import answers_to_judge
 from kapwa.judging.judges import AS_IS, NOT_CALIBRATED, Judged, Judging, ask_judge, summarise
-from kapwa.judging.probes import PLACE, agreement_table, check_labels, probe_changes, probe_table, risk_table
+from kapwa.judging.probes import check_labels, probe_changes, probe_table
 from kapwa.judging.rubrics import Rubric, load_rubric
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
 from kapwa.loading import load_model
 from kapwa.models.base import Model, ModelSettings
+from kapwa.people.agreement import ANSWER, judge_agreement, judge_risk
 from kapwa.runs.directory import Run, load_manifest
 from kapwa.runs.progress import Progress
 from kapwa.tables_io import csv_bytes
@@ -52,9 +53,9 @@ class Panel:
     """What judges said; tables are Polars frames, each with a column ``rater``.
 
     ``verdicts``: of ``VERDICT_SCHEMA``, written to ``verdicts.csv`` in ``folder``. ``summary``: means by system,
-    culture and criterion, none corrected by people. ``probes``, ``agreement``, ``risk``: see
-    :mod:`kapwa.judging.probes`; empty where nothing was probed, or there are no people's verdicts. ``record``: what
-    ``judge.json`` holds. ``silent``: prompts without a reply, which the same call asks again.
+    culture and criterion, none corrected by people. ``probes``: see :mod:`kapwa.judging.probes`. ``agreement``,
+    ``risk``: see :mod:`kapwa.people.agreement`; empty without people's verdicts. ``record``: what ``judge.json``
+    holds. ``silent``: prompts without a reply, which the same call asks again.
     """
 
     folder: Path
@@ -121,7 +122,7 @@ def ask_panel(
     earlier = _earlier_judges(folder, asked)
     labels = None
     if people is not None:
-        places = {tuple(answer.place[name] for name in PLACE) for answer in planned.answers}
+        places = {tuple(answer.place[name] for name in ANSWER) for answer in planned.answers}
         labels = check_labels(read_verdicts(people), planned.rubric.signed, places)
     models = {run.manifest["signature"]: str(run.manifest["model"]["id"]) for run in planned.runs}
     said: list[Judged] = []
@@ -136,8 +137,8 @@ def ask_panel(
         swayed = probe_table(probes, judged.verdicts, judged.changed, models, labels, pairs=pairs)
         tables["probes"].append(swayed)
         if labels is not None:
-            tables["agreement"].append(agreement_table(judged.verdicts, labels))
-            tables["risk"].append(risk_table(judged.verdicts, labels))
+            tables["agreement"].append(judge_agreement(judged.verdicts, labels))
+            tables["risk"].append(judge_risk(judged.verdicts, labels))
     missing = sorted(earlier - {judged.rater for judged in said})
     if missing:
         hint = "Name all judges of the panel in one command, the earlier ones too: nothing is asked twice."

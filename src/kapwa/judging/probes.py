@@ -1,4 +1,4 @@
-"""How far a judging model can be trusted: what sways it that should not, and how far it agrees with people.
+"""How far a judging model can be trusted: what sways it that should not.
 
 A probe asks about the same answers once more, changed in a way that changes no answer's worth. How often verdicts
 change when nothing is changed at all ("repeat") is the level to hold the other rates against.
@@ -10,13 +10,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.judging.prompts import Change, has_neutral_words
+from kapwa.people.agreement import ANSWER, PLACE
 from kapwa.runs.directory import brief_model
-from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.stats.intervals import mean_estimates
 
 # Each probe, and what is changed.
@@ -30,14 +29,8 @@ PROBES = {
 }
 INCONSISTENT, FIRST_EACH_TIME = "inconsistent", "takes the first each time"
 ITSELF, ANOTHER = "names: itself", "names: another model"
-# Which answer, of a verdict.
-PLACE = ("run", "item_id", "variant", "sample")
-_PLACE = (*PLACE, "criterion")
-_NOMINAL: Coefficient = "krippendorff-nominal"
 _NUMBERS: dict[str, Any] = {"n": pl.Int64, **dict.fromkeys(("value", "low", "high"), pl.Float64)}
 PROBE_SCHEMA = {**dict.fromkeys(("rater", "probe", "criterion", "measure"), pl.String), **_NUMBERS, "note": pl.String}
-AGREEMENT_SCHEMA = {**dict.fromkeys(("rater", "criterion", "coefficient", "between"), pl.String), **_NUMBERS}
-RISK_SCHEMA = {**dict.fromkeys(("rater", "criterion"), pl.String), "coverage": pl.Float64, **_NUMBERS}
 
 
 def probe_changes(probes: Sequence[str], judge: str) -> list[Change]:
@@ -103,7 +96,7 @@ def _unmeasured(measure: str, why: str) -> dict[str, Any]:
 
 def _shift(plain: pl.DataFrame, changed: pl.DataFrame, *, padded: bool = False) -> list[dict[str, Any]]:
     """How often, and which way, verdicts change where prompts are changed."""
-    both = plain.join(changed.select(*_PLACE, other="value"), on=_PLACE, how="inner", maintain_order="left")
+    both = plain.join(changed.select(*PLACE, other="value"), on=PLACE, how="inner", maintain_order="left")
     judged = both.drop_nulls(["value", "other"])
     lost = both["value"].count() - judged.height
     notes = [f"{lost} lose their verdict"] if lost else []
@@ -131,8 +124,8 @@ def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: 
     signatures = {signature for signature, model in models.items() if family(model) == family(rater.partition("@")[0])}
     values, note = plain.drop_nulls("value"), "may be deserved: people's labels tell (--people)"
     if people is not None:
-        labels = people.group_by(_PLACE).agg(people=pl.col("value").mean()).drop_nulls()
-        values, note = values.join(labels, on=_PLACE, how="inner", maintain_order="left"), "beyond what people say"
+        labels = people.group_by(PLACE).agg(people=pl.col("value").mean()).drop_nulls()
+        values, note = values.join(labels, on=PLACE, how="inner", maintain_order="left"), "beyond what people say"
         values = values.with_columns(value=pl.col("value") - pl.col("people"))
     ours = pl.col("run").is_in(sorted(signatures))
     sides = values.group_by("item_id", "variant", "cluster", maintain_order=True).agg(
@@ -162,78 +155,7 @@ def check_labels(people: pl.DataFrame, rubric: str, places: Collection[tuple[str
     if others:
         hint = "Judge by the rubric that people had, or let people judge anew: a changed rubric makes other verdicts."
         raise DataError(f"the labels are by {others[0]}, and the judge is asked by {rubric}.", hint=hint)
-    shared = labels.filter(pl.Series([place in places for place in labels.select(PLACE).rows()], dtype=pl.Boolean))
+    shared = labels.filter(pl.Series([place in places for place in labels.select(ANSWER).rows()], dtype=pl.Boolean))
     if shared.is_empty():
         raise DataError("no person labelled an answer that the judge is asked about.", hint="Name the draw: --draw")
     return shared
-
-
-def agreement_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
-    """Return how far one judge agrees with people, and people with each other, on the answers of both.
-
-    Cohen's kappa is the mean over pairs of raters: of the judge with each person, of two persons each. Alpha is nominal
-    where verdicts have two values, else of an interval scale. Intervals are over questions.
-    """
-    rows = []
-    for criterion in verdicts["criterion"].unique(maintain_order=True):
-        judge = verdicts.filter(criterion=criterion)
-        both = _both(judge, people).drop_nulls("judge")
-        raters = sorted(both["rater"].unique())
-        # A row for each person with the judge: people's pairs then have no answer in common, and are in no mean.
-        columns = both.select("judge", "value", "rater").rows()
-        single = [[own, *(value if who == name else None for name in raters)] for own, value, who in columns]
-        people_only = both.pivot("rater", index=[*_PLACE, "cluster"], values="value")
-        alpha = _NOMINAL if _two(both["value"]) else "krippendorff-interval"
-        coefficients: tuple[Coefficient, ...] = ("percent", "cohen", alpha)
-        for between, table, clusters in (
-            ("judge and people", single, both["cluster"]),
-            ("people and people", people_only.select(raters).rows(), people_only["cluster"]),
-        ):
-            for name in coefficients if len(both) else ():
-                known = bootstrap_interval(np.array(table, dtype=object), name, clusters=clusters.to_list(), seed=1)
-                numbers = (known.units, known.value, known.low, known.high)
-                rows.append((judge["rater"][0], criterion, name, between, *numbers))
-    return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
-
-
-def risk_table(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
-    """Return how often one judge errs, by how many of the answers it is made to decide: coverage against risk.
-
-    For criteria that people answer with yes or no. The surest verdicts come first: those on which all its samples are
-    one, then those on which fewer are. ``coverage``: the share of the answers that people labelled and it decides;
-    ``value``: the share of these on which it is against most people, with an interval over questions; people who are
-    divided count as half.
-    """
-    rows = []
-    for criterion in verdicts["criterion"].unique(maintain_order=True):
-        judge = verdicts.filter(criterion=criterion)
-        both = _both(judge, people)
-        if not _two(both["value"]):
-            continue
-        said = both.group_by(*_PLACE, "cluster", maintain_order=True).agg(
-            judge=pl.col("judge").first(), mean=pl.col("mean").first(), people=pl.col("value").mean()
-        )
-        against = ((pl.col("judge") - 0.5).sign() - (pl.col("people") - 0.5).sign()).abs() / 2
-        sureness = pl.when(pl.col("judge").is_not_null()).then((2 * pl.col("mean") - 1).abs())
-        sure = said.with_columns(sureness=sureness, wrong=against)
-        for least in sorted(sure["sureness"].drop_nulls().unique(), reverse=True):
-            part = sure.filter(pl.col("sureness") >= least)
-            (mean,) = mean_estimates(part["wrong"], part["cluster"].to_list(), binary=True)
-            coverage = len(part) / len(sure)
-            rows.append((judge["rater"][0], criterion, coverage, mean.n, mean.value, mean.low, mean.high))
-    return pl.DataFrame(rows, schema=RISK_SCHEMA, orient="row")
-
-
-def _both(judge: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
-    """Return people's verdicts with the judge's on the same answer, null where it has none.
-
-    Where people say yes or no, the mean of a judge's samples is rounded to what most of them say.
-    """
-    said = people.drop_nulls("value").select(*_PLACE, "cluster", "rater", "value")
-    both = said.join(judge.select(*_PLACE, mean="value"), on=_PLACE, how="inner", maintain_order="left")
-    most = pl.when(pl.col("mean") != 0.5).then(pl.col("mean").round())
-    return both.with_columns(judge=most if _two(both["value"]) else pl.col("mean"))
-
-
-def _two(values: pl.Series) -> bool:
-    return bool(values.is_in([0.0, 1.0]).all())
