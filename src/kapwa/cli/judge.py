@@ -14,7 +14,7 @@ from kapwa.cli.options import option
 from kapwa.cli.output import note, show_json, show_table, tell
 from kapwa.cli.run import ModelOptions, Rehearsal, price, tokens_line
 
-_SHOWN = 120
+_SHOWN, _MOST_ROWS = 120, 40
 # What may be the same in every row of a table, and the counts that are left out where they are 0 throughout.
 _TEXTS, _COUNTS = ("rater", "system", "culture", "criterion"), ("cannot_assess", "inconsistent", "unparsed")
 _HEX = re.compile(r"@([0-9a-f]{6})[0-9a-f]+$")
@@ -54,7 +54,9 @@ def judge(
     loading: ModelOptions,
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
-    variant: opt.Variant = None,
+    variant: Annotated[
+        str | None, option("NAMES", "Prompt variants of the runs, comma-separated \\[default: all].")
+    ] = None,
     where: opt.Where = None,
     out: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --out")] = Path("judged"),
     json: opt.Json = False,
@@ -146,13 +148,14 @@ def _table(title: str, frame: Any) -> None:
     shown = frame.drop(*same, *empty)
     names = [name for name in shown.columns if name not in ("low", "high")]
     rows = []
-    for row in shown.iter_rows(named=True):
+    for row in shown.head(_MOST_ROWS).iter_rows(named=True):
         cells = {name: f"{row[name]:.2f}" if isinstance(row[name], float) else str(row[name]) for name in names}
         if row["low"] is not None:
             cells["mean" if "mean" in cells else "value"] += f" ({row['low']:.2f} to {row['high']:.2f})"
         rows.append(["–" if cell == "None" else cell for cell in cells.values()])
     show_table([name.replace("_", " ") for name in names], rows)
-    tell("")
+    more = shown.height - len(rows)
+    tell(f"… and {more} more rows in judge.json\n" if more else "")
 
 
 def rubrics(
