@@ -8,7 +8,7 @@ import pytest
 from stub_judge import MARK, chance
 
 import kapwa
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import DataError, RunError, UsageError
 from kapwa.judging.panel import judge
 from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA, read_verdicts
 
@@ -94,8 +94,7 @@ def test_a_pair_is_asked_in_both_orders_and_who_takes_a_place_is_inconsistent(
 
 def test_probes_measure_what_sways_a_judge(stub, judged_runs, tmp_path: Path) -> None:
     config = {"noise": 0.2, "long": 0.3, "itself": 0.4, "name": "stub", "english": 0.5}
-    probes = ("repeat", "length", "language", "names", "family", "order")
-    panel, _ = ask(stub, judged_runs, tmp_path / "j", config=config, probes=probes)
+    panel, _ = ask(stub, judged_runs, tmp_path / "j", config=config, probes=("all",))
     rows = {(row["probe"].split(":")[0], row["measure"]): row for row in panel.probes.iter_rows(named=True)}
     assert rows["repeat", "changed"]["value"] == 0
     texts = {}
@@ -118,7 +117,7 @@ def test_probes_measure_what_sways_a_judge(stub, judged_runs, tmp_path: Path) ->
         assert row["low"] < row["value"] < row["high"]
         assert rows[probe, "mean change"]["value"] == pytest.approx(row["value"]), "all of it towards yes"
     assert rows["family", "mean difference"]["note"].startswith("not measured")
-    assert rows["order", "changed"]["note"] == "not measured: only pairs have an order"
+    assert not any(probe == "order" for probe, _ in rows), "only pairs have an order"
 
 
 def labelled(panel, texts, errors: dict[str, float], seed: str = "") -> pl.DataFrame:
@@ -223,6 +222,12 @@ def test_a_folder_never_mixes_rubrics_runs_or_panels(stub, judged_runs, tmp_path
     with pytest.raises(UsageError, match="verdicts of openai:one, which this panel leaves out"):
         judge(judged_runs[0], "openai:two", "correct", out=out, limit=2, judge_options=options)
     assert (out / "verdicts.csv").read_bytes() == before
+    record = (out / "judge.json").read_bytes()
+    for damaged in (b"{", b'{"format": 1}', b'{"format": 1, "asked": 3, "judges": []}', b'{"format": 1, "judges": {}}'):
+        (out / "judge.json").write_bytes(damaged)
+        with pytest.raises(RunError, match="is damaged"):
+            judge(judged_runs[0], "openai:one", "correct", out=out, limit=2, judge_options=options)
+    (out / "judge.json").write_bytes(record)
     assert len(server.arrivals()) == 2 * asked
     panel = judge(judged_runs[0], ["openai:one", "openai:two"], "correct", out=out, limit=2, judge_options=options)
     assert len(server.arrivals()) == 2 * asked, "nothing is asked twice"
@@ -276,6 +281,21 @@ def test_runs_that_a_rubric_is_not_for(stub, judged_runs, tmp_path: Path) -> Non
     ):
         with pytest.raises(UsageError, match=message):
             ask(stub, judged_runs[0], tmp_path / "j", **settings)
-    with pytest.raises(UsageError, match="no probe 'ordre'"):
-        ask(stub, judged_runs[0], tmp_path / "j", probes=("ordre",))
+    for probe, message in (("ordre", "no probe 'ordre'"), ("order", "is of pairs")):
+        with pytest.raises(UsageError, match=message):
+            ask(stub, judged_runs[0], tmp_path / "j", probes=(probe,))
     assert not (tmp_path / "j").exists()
+
+
+@pytest.mark.slow
+def test_the_embedded_model_is_a_judge_too(needs_torch, judged_runs, tmp_path: Path) -> None:
+    where = {"culture": "US", "topic": kapwa.open_run(judged_runs[0]).items.filter(culture="US")["topic"][0]}
+    settings = {"out": tmp_path / "j", "limit": 1, "where": where}
+    panel = judge(judged_runs[0], "smollm2", "correct", **settings)
+    assert panel.verdicts.height == 1
+    (row,) = panel.verdicts.iter_rows(named=True)
+    assert row["rater"].startswith("smollm2@")
+    assert row["state"] in ("judged", "cannot-assess", "unparsed")
+    assert panel.record["judges"][0]["tokens_written"] > 0
+    again = judge(judged_runs[0], "smollm2", "correct", **settings)
+    assert again.verdicts.equals(panel.verdicts)

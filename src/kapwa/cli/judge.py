@@ -67,25 +67,21 @@ def judge(
     What a judge says is not calibrated until people label some of the answers, too.
     """
     from kapwa.judging.panel import ask_panel, plan_judging
-    from kapwa.judging.probes import PROBES
     from kapwa.runs.directory import Run
     from kapwa.runs.preview import Tokens
     from kapwa.runs.runner import RunInterrupted
 
-    probes = tuple(PROBES) if chosen.probe == ("all",) else chosen.probe or ()
-    which = {"draw": chosen.draw, "variant": variant, "where": opt.parse_where(where), "limit": chosen.limit}
-    system = chosen.system and opt.read_at(chosen.system)
-    asked = {"samples": chosen.samples, "temperature": chosen.temperature, "system": system, "probes": probes}
-    settings: Any = {**which, **asked}
+    settings: Any = {**vars(chosen), "variant": variant, "where": opt.parse_where(where)}
+    settings["system"] = chosen.system and opt.read_at(chosen.system)
+    cache, settings["probes"] = settings.pop("cache"), settings.pop("probe")
     planned = plan_judging([Run(run) for run in runs], rubric, **settings)
     options: Any = {**vars(loading), "extra": dict(loading.extra or ())}
     _estimate(planned, judge, options, rehearsal)
     if rehearsal.dry_run:
         return
     options["engine"] = opt.open_engine(**vars(place))
-    kept: Any = {"people": chosen.people, "cache": chosen.cache, "progress": True, "judge_options": options}
     try:
-        panel = ask_panel(planned, judge, out, probes=probes, **kept)
+        panel = ask_panel(planned, judge, out, options, cache=cache, progress=True)
     except RunInterrupted as stop:
         note(str(stop))
         raise typer.Exit(130) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import polars as pl
 
 from kapwa.errors import UsageError, check_whole
 from kapwa.files import digest
-from kapwa.judging.probes import FIRST_EACH_TIME, INCONSISTENT
+from kapwa.judging.probes import FIRST_EACH_TIME, INCONSISTENT, probe_changes
 from kapwa.judging.prompts import Change, Reading, ToJudge, prompt_of, read_reply
 from kapwa.judging.rubrics import OVERALL, Rubric
 from kapwa.judging.verdicts import Verdict, verdict_frame
@@ -49,9 +49,9 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Judging:
-    """What is asked of judges: answers, rubric, how often, and how prompts are changed to probe the judge.
+    """What is asked of judges: of which answers, by which rubric, how often, and how each judge is probed.
 
-    ``failed``: answers that the runs have not, because they failed.
+    ``failed``: how many answers the runs lack, because they failed. ``labels``: people's verdicts on these answers.
     """
 
     rubric: Rubric
@@ -61,18 +61,19 @@ class Judging:
     samples: int = 1
     temperature: float | None = None
     system: str | None = None
-    changes: Sequence[Change] = field(default=(AS_IS,))
+    probes: Sequence[str] = ()
+    labels: pl.DataFrame | None = None
 
     def __post_init__(self) -> None:
         check_whole("samples", self.samples)
         if self.system is not None and not self.system.strip():
             raise UsageError("The system message is empty.", hint="Leave it out, or write one.")
 
-    def asked(self) -> Iterator[Asked]:
-        """Yield every prompt: each answer as it is first, then as the probes change it."""
+    def asked(self, judge: str = "the judge") -> Iterator[Asked]:
+        """Yield every prompt: each answer as it is first, then as the probes of a ``judge`` change it."""
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
         before = (Message("system", self.system),) if self.system else ()
-        for change in self.changes:
+        for change in (AS_IS, *probe_changes(self.probes, judge)):
             for place, judged in enumerate(self.answers):
                 if not change.concerns(judged):
                     continue
@@ -132,7 +133,7 @@ def ask_judge(
     """
     check_capabilities(model, frozenset({"generate"}), "A judge")
     fingerprint = dict(model.fingerprint)
-    asked = list(judging.asked())
+    asked = list(judging.asked(model.id))
     requests = [replace(one.request, key=request_key(one.request, fingerprint)) for one in asked]
     distinct = {request.key: request for request in requests}
     folder.mkdir(parents=True, exist_ok=True)
@@ -150,7 +151,7 @@ def ask_judge(
         replies = list(store.read(request.key for request in requests))
     rater = "@".join(filter(None, (model.id, model.revision)))
     frames = {}
-    for change in judging.changes:
+    for change in dict.fromkeys(one.change for one in asked):
         parts = [(one, reply) for one, reply in zip(asked, replies, strict=True) if one.change == change]
         frames[change.name] = verdict_frame(_verdicts(judging, rater, parts))
     single = {reply.request_key: reply for reply in replies}.values()

@@ -33,14 +33,22 @@ _NUMBERS: dict[str, Any] = {"n": pl.Int64, **dict.fromkeys(("value", "low", "hig
 PROBE_SCHEMA = {**dict.fromkeys(("rater", "probe", "criterion", "measure"), pl.String), **_NUMBERS, "note": pl.String}
 
 
-def probe_changes(probes: Sequence[str], judge: str) -> list[Change]:
-    """Return how prompts are changed for ``probes`` of the model ``judge``; order and family take no further prompt.
+def probes_of(wanted: Sequence[str], *, pairs: bool) -> tuple[str, ...]:
+    """Return the probes that ``wanted`` names; "all": those that there are for ``pairs``, or for single answers.
 
-    Raises UsageError for an unknown probe.
+    Raises UsageError for an unknown probe, and one of pairs where there are none.
     """
-    unknown = next((name for name in probes if name not in PROBES), None)
-    if unknown is not None:
-        raise UsageError(f"There is no probe {unknown!r}.", hint=nearest(unknown, (*PROBES, "all")))
+    fitting = tuple(name for name in PROBES if pairs or name != "order")
+    for name in wanted:
+        if name not in (*PROBES, "all"):
+            raise UsageError(f"There is no probe {name!r}.", hint=nearest(name, (*PROBES, "all")))
+        if name not in (*fitting, "all"):
+            raise UsageError(f"The probe {name!r} is of pairs.", hint="Use --rubric pairwise, or leave it out.")
+    return fitting if "all" in wanted else tuple(wanted)
+
+
+def probe_changes(probes: Sequence[str], judge: str) -> list[Change]:
+    """Return how prompts are changed for ``probes`` of the model ``judge``; order and family take no further prompt."""
     changes = {
         "repeat": [Change("repeat", again=True)],
         "length": [Change("length", padded=True)],
@@ -56,14 +64,11 @@ def probe_table(
     changed: Mapping[str, pl.DataFrame],
     models: Mapping[str, str],
     people: pl.DataFrame | None = None,
-    *,
-    pairs: bool = False,
 ) -> pl.DataFrame:
     """Return what each probe shows of one judge, as rates with intervals (:data:`PROBE_SCHEMA`).
 
     ``changed``: the verdicts under each change, by its name; ``models``: who wrote the answers of each run, by its
-    signature; ``people``: their verdicts, by which favour for the judge's own family is told from better answers;
-    ``pairs``: whether answers were compared, in two orders.
+    signature; ``people``: their verdicts, by which favour for the judge's own family is told from better answers.
     """
     rows: list[dict[str, Any]] = []
     for criterion in verdicts["criterion"].unique(maintain_order=True):
@@ -72,7 +77,7 @@ def probe_table(
         rater = str(plain["rater"][0])
         for probe in probes:
             if probe == "order":
-                shown = _order(plain) if pairs else [_unmeasured("changed", "only pairs have an order")]
+                shown = _order(plain)
             elif probe == "family":
                 shown = [_family(plain, rater, models, people)]
             elif probe == "names":
