@@ -92,7 +92,9 @@ class Judging:
     def record(self) -> dict[str, Any]:
         """Return what is asked, as plain values: two judgings with one record may share a folder."""
         runs = [{"folder": run.path.name, "signature": run.manifest["signature"]} for run in self.runs]
-        asked = (f"{one.request.messages}\0{one.request.sample}" for one in self.asked() if one.change == AS_IS)
+        asked = (
+            f"{prompt.request.messages}\0{prompt.request.sample}" for prompt in self.asked() if prompt.change == AS_IS
+        )
         return {
             "rubric": self.rubric.signed,
             "runs": runs,
@@ -134,7 +136,7 @@ def ask_judge(
     check_capabilities(model, frozenset({"generate"}), "A judge")
     fingerprint = dict(model.fingerprint)
     asked = list(judging.asked(model.id))
-    requests = [replace(one.request, key=request_key(one.request, fingerprint)) for one in asked]
+    requests = [replace(prompt.request, key=request_key(prompt.request, fingerprint)) for prompt in asked]
     distinct = {request.key: request for request in requests}
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as opened:
@@ -151,8 +153,8 @@ def ask_judge(
         replies = list(store.read(request.key for request in requests))
     rater = "@".join(filter(None, (model.id, model.revision)))
     frames = {}
-    for change in dict.fromkeys(one.change for one in asked):
-        parts = [(one, reply) for one, reply in zip(asked, replies, strict=True) if one.change == change]
+    for change in (AS_IS, *probe_changes(judging.probes, model.id)):
+        parts = [(prompt, reply) for prompt, reply in zip(asked, replies, strict=True) if prompt.change == change]
         frames[change.name] = verdict_frame(_verdicts(judging, rater, parts))
     single = {reply.request_key: reply for reply in replies}.values()
     record = {
@@ -170,22 +172,22 @@ def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[Asked, Respons
     """Yield the verdicts on each answer, of all its samples together, and its overall verdict."""
     by_answer: dict[int, dict[int, list[dict[str, Reading]]]] = {}
     rubric = judging.rubric
-    for one, reply in parts:
-        judged = judging.answers[one.answer]
+    for prompt, reply in parts:
+        judged = judging.answers[prompt.answer]
         if reply.failed:
             silent = Reading("unparsed", None, f"(no reply: {reply.error})")
             readings = {criterion.code: silent for criterion in rubric.criteria_for(judged.item.id)}
         else:
-            readings = read_reply(rubric, judged, reply.text or "", swapped=one.swapped)
-        by_answer.setdefault(one.answer, {}).setdefault(one.request.sample, []).append(readings)
+            readings = read_reply(rubric, judged, reply.text or "", swapped=prompt.swapped)
+        by_answer.setdefault(prompt.answer, {}).setdefault(prompt.request.sample, []).append(readings)
     for place, samples in by_answer.items():
-        judged, said = judging.answers[place], {}
+        judged, by_code = judging.answers[place], {}
         for criterion in rubric.criteria_for(judged.item.id):
             orders = [[readings[criterion.code] for readings in sample] for sample in samples.values()]
-            said[criterion.code] = _of_samples([_of_orders(order) for order in orders])
+            by_code[criterion.code] = _of_samples([_of_orders(order) for order in orders])
         if rubric.sums_up:
-            said[OVERALL] = overall(rubric, judged.item.id, said)
-        for code, (state, value, remark) in said.items():
+            by_code[OVERALL] = overall(rubric, judged.item.id, by_code)
+        for code, (state, value, remark) in by_code.items():
             about = {"rater": rater, "kind": "judge", "rubric": rubric.signed, "criterion": code}
             yield Verdict(**judged.place, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
 
@@ -213,7 +215,7 @@ def _of_samples(readings: Sequence[Reading]) -> Reading:
     return next(reading for reading in readings if reading.state == state)
 
 
-def overall(rubric: Rubric, item_id: str, said: Mapping[str, Reading]) -> Reading:
+def overall(rubric: Rubric, item_id: str, readings: Mapping[str, Reading]) -> Reading:
     """Return the weighted sum of the verdicts on one answer, from 0 (the worst) to 1 (the best possible).
 
     (Σ w v − Σ of negative w) / Σ |w|: the mean by |w|, in which a criterion of negative weight counts as its opposite.
@@ -221,12 +223,12 @@ def overall(rubric: Rubric, item_id: str, said: Mapping[str, Reading]) -> Readin
     """
     weights = {criterion.code: criterion.weight for criterion in rubric.criteria_for(item_id)}
     for state in ("unparsed", "cannot-assess"):
-        if missing := [code for code in weights if said[code].state == state]:
+        if missing := [code for code in weights if readings[code].state == state]:
             return Reading(state, None, f"no verdict by {', '.join(missing)}")
     total = sum(map(abs, weights.values()))
     if not total:
         return Reading("cannot-assess", None, "every weight is 0")
-    gained = sum(weight * (said[code].value or 0.0) - min(weight, 0.0) for code, weight in weights.items())
+    gained = sum(weight * (readings[code].value or 0.0) - min(weight, 0.0) for code, weight in weights.items())
     return Reading("judged", gained / total, "")
 
 

@@ -121,31 +121,31 @@ def ask_panel(
     asked = planned.record()
     earlier = _earlier_judges(folder, asked)
     models = {run.manifest["signature"]: str(run.manifest["model"]["id"]) for run in planned.runs}
-    said: dict[str, Judged] = {}
+    by_rater: dict[str, Judged] = {}
     tables: dict[str, list[pl.DataFrame]] = {"probes": [], "agreement": [], "risk": []}
     for spec in dict.fromkeys(judges):
         model = load_model(spec, **(judge_options or {})) if isinstance(spec, str) else spec
         with closing(model) if isinstance(spec, str) else nullcontext():
             judged = ask_judge(planned, model, folder, **asking)
-        said[judged.rater] = judged
+        by_rater[judged.rater] = judged
         tables["probes"].append(probe_table(planned.probes, judged.verdicts, judged.changed, models, planned.labels))
         if planned.labels is not None:
             tables["agreement"].append(judge_agreement(judged.verdicts, planned.labels))
             tables["risk"].append(judge_risk(judged.verdicts, planned.labels))
-    missing = sorted(earlier - said.keys())
+    missing = sorted(earlier - by_rater.keys())
     if missing:
         hint = "Name all judges of the panel in one command, the earlier ones too: nothing is asked twice."
         raise UsageError(f"{folder} holds verdicts of {missing[0]}, which this panel leaves out.", hint=hint)
-    verdicts = pl.concat([judged.verdicts for judged in said.values()])
+    verdicts = pl.concat([judged.verdicts for judged in by_rater.values()])
     frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
     frames = {"summary": summarise(verdicts), **frames}
     about = {"format": FORMAT, "kapwa": version("kapwa"), "asked": asked, "calibration": NOT_CALIBRATED}
-    about["judges"] = [judged.record for judged in said.values()]
+    about["judges"] = [judged.record for judged in by_rater.values()]
     record = jsonable({**about, **{name: frame.to_dicts() for name, frame in frames.items()}})
     with replacing(folder / VERDICTS) as temporary:
         temporary.write_bytes(csv_bytes(list(VERDICT_SCHEMA), verdicts.rows()))
     write_json(folder / RECORD, record, sort=False)
-    silent = sum(judged.record["silent"] for judged in said.values())
+    silent = sum(judged.record["silent"] for judged in by_rater.values())
     return Panel(folder, verdicts, **frames, record=record, silent=silent)
 
 

@@ -69,7 +69,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
     language = "en" if change.english else item.language
     gloss = str(item.fields.get("gloss") or "")
     asked = gloss if change.english and gloss else str(item.fields.get("prompt") or "")
-    parts = [_beside(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
+    parts = [_in_language(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
     parts.append(f"The question, as it was asked:\n{_fenced(asked)}")
     if gloss and gloss != asked:
         parts.append(f"The question in English:\n{_fenced(gloss)}")
@@ -90,7 +90,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
 
 def _criteria(rubric: Rubric, item_id: str, language: str) -> Iterator[str]:
     for criterion in rubric.criteria_for(item_id):
-        yield f"{criterion.code}: {_beside(criterion.question, language)}"
+        yield f"{criterion.code}: {_in_language(criterion.question, language)}"
         for example in criterion.examples:
             why = f" ({example.why})" if example.why else ""
             yield f"For example, the verdict on {example.answer!r} is {json.dumps(example.verdict)}{why}."
@@ -121,7 +121,7 @@ def _words(words: Any) -> str:
     return ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
 
 
-def _beside(texts: Mapping[str, str], language: str) -> str:
+def _in_language(texts: Mapping[str, str], language: str) -> str:
     """Return a text in ``language``, where there is one, with the English beside it."""
     near = (tag for tag in texts if canonical(tag) == canonical(language))
     tag = language if language in texts else next(near, "en")
@@ -164,8 +164,8 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
         return _read_spans(rubric, criteria, judged.text, objects) or {c.code: unread for c in criteria}
     readings = {}
     for criterion in criteria:
-        said = {_word(part[criterion.code]) for part in objects if criterion.code in part}
-        word = said.pop() if len(said) == 1 else ""
+        words = {_word(part[criterion.code]) for part in objects if criterion.code in part}
+        word = words.pop() if len(words) == 1 else ""
         scale = {_word(name): value for name, value in rubric.scale_of(criterion).items()}
         word = _SWAPPED.get(word, word) if swapped else word
         if word == CANNOT:

@@ -120,7 +120,7 @@ def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFram
         raters = sorted(both["rater"].unique())
         # A row for each person with the judge: people's pairs then have no answer in common, and are in no mean.
         columns = both.select("judge", "value", "rater").rows()
-        single = [[own, *(value if who == name else None for name in raters)] for own, value, who in columns]
+        single = [[judged, *(value if who == name else None for name in raters)] for judged, value, who in columns]
         people_only = both.pivot("rater", index=[*PLACE, "cluster"], values="value")
         alpha: Coefficient = "krippendorff-nominal" if _two(both["value"]) else "krippendorff-interval"
         coefficients: tuple[Coefficient, ...] = ("percent", "cohen", alpha)
@@ -149,12 +149,12 @@ def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
         both = _both(judge, people)
         if not _two(both["value"]):
             continue
-        said = both.group_by(*PLACE, "cluster", maintain_order=True).agg(
+        by_answer = both.group_by(*PLACE, "cluster", maintain_order=True).agg(
             judge=pl.col("judge").first(), mean=pl.col("mean").first(), people=pl.col("value").mean()
         )
         against = ((pl.col("judge") - 0.5).sign() - (pl.col("people") - 0.5).sign()).abs() / 2
         sureness = pl.when(pl.col("judge").is_not_null()).then((2 * pl.col("mean") - 1).abs())
-        sure = said.with_columns(sureness=sureness, wrong=against)
+        sure = by_answer.with_columns(sureness=sureness, wrong=against)
         for least in sorted(sure["sureness"].drop_nulls().unique(), reverse=True):
             part = sure.filter(pl.col("sureness") >= least)
             (mean,) = mean_estimates(part["wrong"], part["cluster"].to_list(), binary=True)
@@ -168,8 +168,8 @@ def _both(judge: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
 
     Where people say yes or no, the mean of a judge's samples is rounded to what most of them say.
     """
-    said = people.drop_nulls("value").select(*PLACE, "cluster", "rater", "value")
-    both = said.join(judge.select(*PLACE, mean="value"), on=PLACE, how="inner", maintain_order="left")
+    labels = people.drop_nulls("value").select(*PLACE, "cluster", "rater", "value")
+    both = labels.join(judge.select(*PLACE, mean="value"), on=PLACE, how="inner", maintain_order="left")
     most = pl.when(pl.col("mean") != 0.5).then(pl.col("mean").round())
     return both.with_columns(judge=most if _two(both["value"]) else pl.col("mean"))
 
