@@ -120,6 +120,12 @@ def test_probes_measure_what_sways_a_judge(stub, judged_runs, tmp_path: Path) ->
     assert not any(probe == "order" for probe, _ in rows), "only pairs have an order"
 
 
+def test_a_probe_that_concerns_no_answer_is_not_measured(stub, judged_runs, tmp_path: Path) -> None:
+    panel, server = ask(stub, judged_runs[0], tmp_path / "j", variant="en/inst-4", limit=1, probes=("language",))
+    assert len(server.arrivals()) == panel.verdicts.height
+    assert set(panel.probes["note"]) == {"not measured: no answer has a verdict"}
+
+
 def labelled(panel, texts, errors: dict[str, float], seed: str = "") -> pl.DataFrame:
     """What people say of the answers that a judge judged; each errs on a share of them."""
     rows = [

@@ -92,9 +92,8 @@ class Judging:
     def record(self) -> dict[str, Any]:
         """Return what is asked, as plain values: two judgings with one record may share a folder."""
         runs = [{"folder": run.path.name, "signature": run.manifest["signature"]} for run in self.runs]
-        asked = (
-            f"{prompt.request.messages}\0{prompt.request.sample}" for prompt in self.asked() if prompt.change == AS_IS
-        )
+        prompts = (prompt.request for prompt in replace(self, probes=()).asked())
+        asked = "\0".join(f"{request.messages}\0{request.sample}" for request in prompts)
         return {
             "rubric": self.rubric.signed,
             "runs": runs,
@@ -103,7 +102,7 @@ class Judging:
             "samples": self.samples,
             "temperature": self.temperature,
             "system": self.system,
-            "prompts": digest({"": "\0".join(asked).encode("utf-8", "surrogatepass")}),
+            "prompts": digest({"": asked.encode("utf-8", "surrogatepass")}),
         }
 
 

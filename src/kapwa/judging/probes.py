@@ -117,11 +117,11 @@ def _order(plain: pl.DataFrame) -> list[dict[str, Any]]:
     """How often the order of a pair decides; only pairs are shown in two orders."""
     inconsistent = plain["remark"].str.starts_with(INCONSISTENT) & (plain["state"] == "cannot-assess")
     swayed = plain.filter(inconsistent)
-    told = plain.filter(inconsistent | (plain["state"] == "judged"))
+    decided = plain.filter(inconsistent | (plain["state"] == "judged"))
     took = swayed["remark"].str.contains(FIRST_EACH_TIME).cast(float)
-    changed = (told["state"] != "judged").cast(float)
+    changed = (decided["state"] != "judged").cast(float)
     place = _row("of these, took the first", took, swayed["cluster"], share=True)
-    return [_row("changed", changed, told["cluster"], share=True), {**place, "note": ""}]
+    return [_row("changed", changed, decided["cluster"], share=True), {**place, "note": ""}]
 
 
 def _family(plain: pl.DataFrame, rater: str, models: Mapping[str, str], people: pl.DataFrame | None) -> dict[str, Any]:
