@@ -19,6 +19,7 @@ from kapwa.analysis.result import Analysis
 from kapwa.api import FormSettings, McqSettings, PlanSettings
 from kapwa.judging.apply import Audit
 from kapwa.judging.draws import Drawn
+from kapwa.judging.panel import JudgeSettings, Panel
 from kapwa.models.base import Model, ModelSettings
 from kapwa.records import Answer, Floor, Item, Request, Response
 from kapwa.runs.directory import Run
@@ -42,12 +43,13 @@ line, `kapwa.suites.folders.folder_suite`; `examples/kapwa-examples` is a whole 
 """
 SECTIONS = {
     "## What comes back\n\nThe columns of an analysis are in [Tables of an analysis](analysis-tables.md), the files "
-    "of a run in [Run folder](run-folder.md).\n": (Run, ScoredResponses, Drawn, Audit, Analysis, Plan, Assumed),
+    "of a run in [Run folder](run-folder.md).\n": (Run, ScoredResponses, Drawn, Audit, Panel, Analysis, Plan, Assumed),
     "## Options\n\nKeywords that the functions above take; a wrong name is refused with the nearest right one. The "
     "options of models are told in [Models](models.md).\n": (
         ModelSettings,
         AnalysisSettings,
         FormSettings,
+        JudgeSettings,
         McqSettings,
         PlanSettings,
     ),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
     from kapwa.judging.items import audit_items
+    from kapwa.judging.panel import judge
     from kapwa.loading import load_judge, load_model, load_task
     from kapwa.parallel.base import Ray
     from kapwa.report.writing import write_report
@@ -55,6 +56,7 @@ __all__ = [
     "export_csv",
     "export_run",
     "import_result",
+    "judge",
     "load_judge",
     "load_model",
     "load_task",
@@ -73,6 +75,7 @@ _MODULES = {
     "errors": ("KapwaError",),
     "exchange.formats": ("export_run", "import_result"),
     "judging.items": ("audit_items",),
+    "judging.panel": ("judge",),
     "loading": ("load_judge", "load_model", "load_task"),
     "parallel.base": ("Ray",),
     "report.writing": ("write_report",),

@@ -5,7 +5,8 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 ``always`` {text in the prompt: fault or status}; ``choices`` the most choices it returns (null: all asked);
 ``refuse`` parameter names it answers with 400; ``echo_auth`` put the Authorization header into errors;
 ``echo_in_answer`` put it into every answer, as a debugging proxy might, or the key "percent" or "base64" encoded;
-``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores".
+``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores";
+``judge`` answer as a judge of known noise (``stub_judge.py``).
 GET /__log returns every arrival, the most requests open at once and every Authorization header.
 """
 
@@ -19,6 +20,7 @@ import time
 import urllib.parse
 from typing import Any
 
+import stub_judge
 import toy_lm
 
 
@@ -27,7 +29,7 @@ class Stub:
         self.config = config
         self.random = random.Random(config.get("seed", 0))
         self.log: list[dict[str, Any]] = []
-        self.open = self.most_open = 0
+        self.open = self.most_open = self.judged = 0
         self.seen_auth: set[str] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -159,6 +161,10 @@ class Stub:
         messages = asked.get("messages") or [{"content": asked.get("prompt")}]
         n = min(asked.get("n", 1), self.config.get("choices") or 1000)
         texts = [f"answer to {messages[-1]['content']} seed {asked.get('seed')} choice {i}" for i in range(n)]
+        if "judge" in self.config:
+            self.judged += n
+            numbers = range(self.judged - n, self.judged)
+            texts = [stub_judge.reply(self.config["judge"], messages[-1]["content"], i) for i in numbers]
         choices = [
             {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, "text": text}
             if "prompt" in asked

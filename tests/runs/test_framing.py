@@ -97,7 +97,7 @@ def test_examples_that_cannot_be_are_refused(task: str, shots: int, said: str) -
 
 
 def test_texts_of_a_run_with_a_system_message_are_found_again_by_an_analysis(tmp_path: Path) -> None:
-    from kapwa.analysis.corpus.sources import texts_of
+    from kapwa.runs.answers import texts_of
 
     choice = {"concepts": ["debt"], "identities": ["Filipino", "Thai"], "samples": 1}
     try:

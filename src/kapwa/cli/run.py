@@ -54,6 +54,12 @@ class Rehearsal:
     price_in: float | None = None
     price_out: float | None = None
 
+    def cost(self, tokens: Any) -> float | None:
+        """Return the price of tokens read and written; None where no price is known."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return float(tokens.cost(self.price_in or 0.0, self.price_out or 0.0))
+
 
 @dataclass(kw_only=True)
 class Prompting:
@@ -223,12 +229,10 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     from kapwa.runs.preview import count_tokens, preview
 
     seen = preview(task)
-    priced = prices.price_in is not None or prices.price_out is not None
     estimates = []
     for spec in specs:
         tokens = count_tokens(seen.distinct, *checked_spec(spec, settings))
-        cost = tokens.cost(prices.price_in or 0.0, prices.price_out or 0.0) if priced else None
-        estimates.append((spec, tokens, cost))
+        estimates.append((spec, tokens, prices.cost(tokens)))
     counts = {"items": len(seen.items), "requests": seen.requests, "distinct": len(seen.distinct)}
     if json:
         models = [{"model": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
@@ -247,9 +251,19 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     asked = f"{count(counts['items'], 'item')}, {count(counts['requests'], 'request')}{same}"
     tell(f"{task.name}: {asked}; equal requests are asked once.")
     for spec, tokens, cost in estimates:
-        written = f", at most {tokens.written:,} to write" if tokens.written else ""
-        tell(f"{spec}: about {tokens.read:,} tokens to read{written} ({tokens.how}).")
-        if cost is not None:
-            most = f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
-            tell(f"  About {most} at the prices given, if every answer is as long as allowed.")
+        tell(tokens_line(spec, tokens, cost))
     note("Nothing was asked or written.")
+
+
+def tokens_line(spec: str, tokens: Any, cost: float | None) -> str:
+    """Say how many tokens a model would read and write, and what they cost where prices are known."""
+    written = f", at most {tokens.written:,} to write" if tokens.written else ""
+    line = f"{spec}: about {tokens.read:,} tokens to read{written} ({tokens.how})."
+    if cost is not None:
+        line += f"\n  About {price(cost)} at the prices given, if every answer is as long as allowed."
+    return line
+
+
+def price(cost: float) -> str:
+    """Write a sum of money, of which small ones matter too."""
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"

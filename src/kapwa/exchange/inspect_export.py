@@ -269,7 +269,7 @@ def _items(run: Run) -> Iterator[tuple[Row, Row, Tables]]:
 
 def _journal_answers(run: Run) -> pl.DataFrame | None:
     """Return the texts of a run of a suite that leaves them in the journal; None for other runs."""
-    from kapwa.analysis.corpus.sources import compares_texts, texts_of
+    from kapwa.runs.answers import compares_texts, texts_of
 
     if not compares_texts(run.manifest["suite"]) or not (run.path / JOURNAL).is_file():
         return None

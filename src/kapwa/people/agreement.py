@@ -28,6 +28,15 @@ NAMES = {
     "guessing": "κ against guessing",
 }
 COEFFICIENTS: tuple[Coefficient, ...] = ("percent", "cohen", "fleiss", "krippendorff-nominal")
+# Which answer of which run a verdict is on, and by which criterion.
+ANSWER = ("run", "item_id", "variant", "sample")
+PLACE = (*ANSWER, "criterion")
+_RATES = {"n": pl.Int64, **dict.fromkeys(("value", "low", "high"), pl.Float64)}
+JUDGE_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("rater", "criterion", "coefficient", "between"), pl.String),
+    **_RATES,
+}
+RISK_SCHEMA: dict[str, Any] = {**dict.fromkeys(("rater", "criterion"), pl.String), "coverage": pl.Float64, **_RATES}
 MOST_PAIRED = 100  # 4,950 pairs; a thousand people would make half a million, and fill the memory
 
 
@@ -93,3 +102,77 @@ def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) 
     kappas = [None if share is None else (share - chance) / (1 - chance) for share in shares]
     width = max((len(line) for line in table), default=0)
     return dict(zip(SCHEMA, ("guessing", *kappas, len(agreed), width, ""), strict=True))
+
+
+# --- a judging model beside people: verdicts, a row an answer, rater and criterion -------------------------
+
+
+def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Return how far one judge agrees with people, and people with each other, on the answers of both.
+
+    Cohen's kappa is the mean over pairs of raters: of the judge with each person, of two persons each. Alpha is nominal
+    where verdicts have two values, else of an interval scale. Intervals are over questions.
+    """
+    rows = []
+    for criterion in verdicts["criterion"].unique(maintain_order=True):
+        judge = verdicts.filter(criterion=criterion)
+        both = _both(judge, people).drop_nulls("judge")
+        raters = sorted(both["rater"].unique())
+        # A row for each person with the judge: people's pairs then have no answer in common, and are in no mean.
+        columns = both.select("judge", "value", "rater").rows()
+        single = [[judged, *(value if who == name else None for name in raters)] for judged, value, who in columns]
+        people_only = both.pivot("rater", index=[*PLACE, "cluster"], values="value")
+        alpha: Coefficient = "krippendorff-nominal" if _two(both["value"]) else "krippendorff-interval"
+        coefficients: tuple[Coefficient, ...] = ("percent", "cohen", alpha)
+        for between, table, clusters in (
+            ("judge and people", single, both["cluster"]),
+            ("people and people", people_only.select(raters).rows(), people_only["cluster"]),
+        ):
+            for name in coefficients if len(both) else ():
+                known = bootstrap_interval(np.array(table, dtype=object), name, clusters=clusters.to_list(), seed=1)
+                numbers = (known.units, known.value, known.low, known.high)
+                rows.append((judge["rater"][0], criterion, name, between, *numbers))
+    return pl.DataFrame(rows, schema=JUDGE_SCHEMA, orient="row")
+
+
+def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Return how often one judge errs, by how many of the answers it is made to decide: coverage against risk.
+
+    For criteria that people answer with yes or no. The surest verdicts come first: those on which all its samples are
+    one, then those on which fewer are. ``coverage``: the share of the answers that people labelled and it decides;
+    ``value``: the share of these on which it is against most people, with an interval over questions; people who are
+    divided count as half.
+    """
+    rows = []
+    for criterion in verdicts["criterion"].unique(maintain_order=True):
+        judge = verdicts.filter(criterion=criterion)
+        both = _both(judge, people)
+        if not _two(both["value"]):
+            continue
+        by_answer = both.group_by(*PLACE, "cluster", maintain_order=True).agg(
+            judge=pl.col("judge").first(), mean=pl.col("mean").first(), people=pl.col("value").mean()
+        )
+        against = ((pl.col("judge") - 0.5).sign() - (pl.col("people") - 0.5).sign()).abs() / 2
+        sureness = pl.when(pl.col("judge").is_not_null()).then((2 * pl.col("mean") - 1).abs())
+        sure = by_answer.with_columns(sureness=sureness, wrong=against)
+        for least in sorted(sure["sureness"].drop_nulls().unique(), reverse=True):
+            part = sure.filter(pl.col("sureness") >= least)
+            (mean,) = mean_estimates(part["wrong"], part["cluster"].to_list(), binary=True)
+            coverage = len(part) / len(sure)
+            rows.append((judge["rater"][0], criterion, coverage, mean.n, mean.value, mean.low, mean.high))
+    return pl.DataFrame(rows, schema=RISK_SCHEMA, orient="row")
+
+
+def _both(judge: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Return people's verdicts with the judge's on the same answer, null where it has none.
+
+    Where people say yes or no, the mean of a judge's samples is rounded to what most of them say.
+    """
+    labels = people.drop_nulls("value").select(*PLACE, "cluster", "rater", "value")
+    both = labels.join(judge.select(*PLACE, mean="value"), on=PLACE, how="inner", maintain_order="left")
+    most = pl.when(pl.col("mean") != 0.5).then(pl.col("mean").round())
+    return both.with_columns(judge=most if _two(both["value"]) else pl.col("mean"))
+
+
+def _two(values: pl.Series) -> bool:
+    return bool(values.is_in([0.0, 1.0]).all())

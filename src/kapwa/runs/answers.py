@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
+from kapwa import registry
 from kapwa.errors import RunError, UsageError
-from kapwa.records import ITEM_COLUMNS, Answer, Item
+from kapwa.records import ITEM_COLUMNS, Answer, Item, Request, Response
 from kapwa.runs.directory import Run, read_table
 from kapwa.runs.requests import AnswerReader, RequestIndex
-from kapwa.runs.schema import OF_ITEMS
+from kapwa.runs.schema import NAME, OF_ITEMS
 from kapwa.runs.store import JOURNAL, AnswerStore
-from kapwa.suites.base import Selection, Task
+from kapwa.suites.base import Selection, Suite, Task, with_steps
+from kapwa.suites.framing import Frame
 
 _JUDGE = "Judge the run's answers again with kapwa score."
 
@@ -48,6 +50,27 @@ class RunAnswers:
         """Yield every request with its response, in order, some hundreds read at a time."""
         with AnswerStore(self.path, mode="read") as store:
             yield from AnswerReader(self._index, store)
+
+
+def compares_texts(suite: str) -> bool:
+    """Whether a suite is one whose texts are compared with each other."""
+    return suite in registry.available("suites") and registry.load("suites", suite).reopen is not None
+
+
+def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
+    """Yield the answers of a run in the order asked, each with its item; raise RunError for a damaged run."""
+    suite: Suite = registry.load("suites", run.manifest["suite"])
+    assert suite.reopen is not None  # see compares_texts
+    system = run.manifest["options"].get("system")
+    try:
+        task = with_steps(suite.reopen(run.manifest, run.items), [Frame(system)] if system else [])
+    except (UsageError, KeyError, TypeError) as error:
+        again = "Name another run, or make this one again."
+        reason = error.message if isinstance(error, UsageError) else f"its options lack or misstate {error}."
+        raise RunError(f"{run.path / NAME} is damaged: {reason}", hint=again) from None
+    items = {(item.id, item.variant): item for item in task.items()}
+    for request, response in RunAnswers(run, task):
+        yield items[request.item_id, request.variant], request, response
 
 
 def items_of(

@@ -73,7 +73,7 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
         show = opened.enter_context(showing(progress))
         running = RunningMean(task, items, model.fingerprint, store)
         meter = Meter(show, f"{task.name} {brief_model(model.id)}", index.distinct_total, so_far=running.look)
-        opened.enter_context(_resumable(store, folder))
+        opened.enter_context(resumable(store, folder))
         execution = Execution(model, store, meter, shared)
         # Where batches are planned, the plan says what is asked again, and counts.
         if not model.atomic_batches and (kept := store.counts().answered):
@@ -110,7 +110,7 @@ def check_places(out: Path, cache: Path | None = None) -> None:
 
 
 @contextmanager
-def _resumable(store: AnswerStore, folder: Path) -> Iterator[None]:
+def resumable(store: AnswerStore, folder: Path) -> Iterator[None]:
     """Say, whatever ends the run early, that its answers are kept and how to go on."""
 
     def kept() -> str:

@@ -9,19 +9,15 @@ from typing import NamedTuple
 
 import polars as pl
 
-from kapwa import registry
 from kapwa.analysis.corpus.released import looks_released, released_tables
 from kapwa.analysis.corpus.rows import COLUMNS, SUFFIXES, TABLES, CorpusName, Options, batches, file_tables
 from kapwa.analysis.result import is_analysis
-from kapwa.errors import DataError, RunError, UsageError
+from kapwa.errors import DataError, UsageError
 from kapwa.files import sibling_hint
-from kapwa.records import Item, Request, Response
-from kapwa.runs.answers import RunAnswers
+from kapwa.runs.answers import compares_texts, texts_of
 from kapwa.runs.directory import Run
 from kapwa.runs.schema import NAME
 from kapwa.runs.store import JOURNAL
-from kapwa.suites.base import Suite, with_steps
-from kapwa.suites.framing import Frame
 
 
 class Source(NamedTuple):
@@ -87,27 +83,6 @@ def _holds_texts(path: Path) -> bool:
     except (OSError, ValueError):
         return True  # what is wrong with it is said when it is opened
     return not isinstance(manifest, dict) or "suite" not in manifest or compares_texts(manifest["suite"])
-
-
-def compares_texts(suite: str) -> bool:
-    """Whether a suite is one whose texts are compared with each other."""
-    return suite in registry.available("suites") and registry.load("suites", suite).reopen is not None
-
-
-def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
-    """Yield the answers of a run in the order asked, each with its item; raise RunError for a damaged run."""
-    suite: Suite = registry.load("suites", run.manifest["suite"])
-    assert suite.reopen is not None  # see compares_texts
-    system = run.manifest["options"].get("system")
-    try:
-        task = with_steps(suite.reopen(run.manifest, run.items), [Frame(system)] if system else [])
-    except (UsageError, KeyError, TypeError) as error:
-        again = "Name another run, or make this one again."
-        reason = error.message if isinstance(error, UsageError) else f"its options lack or misstate {error}."
-        raise RunError(f"{run.path / NAME} is damaged: {reason}", hint=again) from None
-    items = {(item.id, item.variant): item for item in task.items()}
-    for request, response in RunAnswers(run, task):
-        yield items[request.item_id, request.variant], request, response
 
 
 def _run_tables(run: Run, options: Options) -> Iterator[pl.DataFrame]:

@@ -12,11 +12,11 @@ import polars as pl
 
 from kapwa import registry
 from kapwa.analysis.corpus import Corpus, count, open_corpora
-from kapwa.analysis.corpus.sources import compares_texts
 from kapwa.analysis.datasheet.facts import Facts, TextCounts, flat, listed, tell_card
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Item
+from kapwa.runs.answers import compares_texts
 from kapwa.runs.directory import Run, brief_model
 from kapwa.suites.base import Selection, Suite, Task
 

@@ -8,14 +8,13 @@ from typing import Any
 
 from django.db import transaction
 
-from kapwa.analysis.corpus.sources import compares_texts, texts_of
 from kapwa.api import open_run
 from kapwa.errors import UsageError, nearest
 from kapwa.loading import load_task
 from kapwa.people.forms import check_options, one_culture, one_variant, options_of
 from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, ModelAnswer, names_model, spread
 from kapwa.records import Item
-from kapwa.runs.answers import answers_of, items_of
+from kapwa.runs.answers import answers_of, compares_texts, items_of, texts_of
 from kapwa.runs.directory import Run
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import lock_project, record, single_writer

@@ -1,0 +1,254 @@
+"""Judging models: what they say of the answers of runs by a rubric, as verdicts like people's.
+
+A judge is asked as any model is, and its replies are kept as a run's answers are: a judging that was stopped goes on,
+and asks nothing twice. What a judge says is no measurement until people's labels correct it, and is called so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kapwa.errors import UsageError, check_whole
+from kapwa.files import digest
+from kapwa.judging.probes import FIRST_EACH_TIME, INCONSISTENT, probe_changes
+from kapwa.judging.prompts import Change, Reading, ToJudge, prompt_of, read_reply
+from kapwa.judging.rubrics import OVERALL, Rubric
+from kapwa.judging.verdicts import Verdict, verdict_frame
+from kapwa.models.base import Model, check_capabilities
+from kapwa.records import Message, Params, Request, Response, request_key
+from kapwa.runs.cache import AnswerCache
+from kapwa.runs.directory import Run, brief_model, run_lock
+from kapwa.runs.execute import Execution
+from kapwa.runs.progress import Meter, Progress, showing
+from kapwa.runs.runner import resumable
+from kapwa.runs.store import AnswerStore
+from kapwa.stats.intervals import mean_estimates
+
+REPLIES = "judge-answers.sqlite"
+NOT_CALIBRATED = "not calibrated"
+# Tokens of a reply: of a verdict with its code, of the braces, of a list of spans.
+_TOKENS, _BASE, _TOKENS_OF_SPANS = 24, 40, 1024
+AS_IS = Change()
+
+
+class Asked(NamedTuple):
+    """One prompt: of which answer, changed how, which order of a pair, which sample."""
+
+    answer: int
+    change: Change
+    swapped: bool
+    request: Request
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What is asked of judges: of which answers, by which rubric, how often, and how each judge is probed.
+
+    ``failed``: how many answers the runs lack, because they failed. ``labels``: people's verdicts on these answers.
+    """
+
+    rubric: Rubric
+    runs: Sequence[Run]
+    answers: Sequence[ToJudge]
+    failed: int = 0
+    samples: int = 1
+    temperature: float | None = None
+    system: str | None = None
+    probes: Sequence[str] = ()
+    labels: pl.DataFrame | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("samples", self.samples)
+        if self.system is not None and not self.system.strip():
+            raise UsageError("The system message is empty.", hint="Leave it out, or write one.")
+
+    def asked(self, judge: str = "the judge") -> Iterator[Asked]:
+        """Yield every prompt: each answer as it is first, then as the probes of a ``judge`` change it."""
+        temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
+        before = (Message("system", self.system),) if self.system else ()
+        for change in (AS_IS, *probe_changes(self.probes, judge)):
+            for place, judged in enumerate(self.answers):
+                if not change.concerns(judged):
+                    continue
+                about = judged.item.id, judged.item.variant
+                criteria = len(self.rubric.criteria_for(judged.item.id))
+                most = _TOKENS_OF_SPANS if self.rubric.kind == "spans" else _BASE + _TOKENS * criteria
+                params = Params(max_new_tokens=most, temperature=temperature, seed=0 if temperature else None)
+                for swapped in (False, True) if self.rubric.kind == "pairs" else (False,):
+                    text = prompt_of(self.rubric, judged, change._replace(swapped=swapped))
+                    messages = (*before, Message("user", text))
+                    for sample in range(self.samples):
+                        number = sample + self.samples * change.again
+                        request = Request(*about, "generate", messages, params=params, sample=number)
+                        yield Asked(place, change, swapped, request)
+
+    def record(self) -> dict[str, Any]:
+        """Return what is asked, as plain values: two judgings with one record may share a folder."""
+        runs = [{"folder": run.path.name, "signature": run.manifest["signature"]} for run in self.runs]
+        prompts = (prompt.request for prompt in replace(self, probes=()).asked())
+        asked = "\0".join(f"{request.messages}\0{request.sample}" for request in prompts)
+        return {
+            "rubric": self.rubric.signed,
+            "runs": runs,
+            "draws": sorted({answer.place["draw"] for answer in self.answers}),
+            "answers": len(self.answers),
+            "samples": self.samples,
+            "temperature": self.temperature,
+            "system": self.system,
+            "prompts": digest({"": asked.encode("utf-8", "surrogatepass")}),
+        }
+
+
+class Judged(NamedTuple):
+    """What one judge said; ``verdicts``: of the answers as they are; ``changed``: of each change, by its name.
+
+    ``record``: who judged, how many prompts it was asked, how many of these have no reply ("silent"), and the tokens of
+    all replies, as far as it counts them.
+    """
+
+    rater: str
+    record: Mapping[str, Any]
+    verdicts: pl.DataFrame
+    changed: Mapping[str, pl.DataFrame]
+
+
+def ask_judge(
+    judging: Judging,
+    model: Model,
+    folder: Path,
+    *,
+    progress: Progress = None,
+    cache: str | Path | None = None,
+) -> Judged:
+    """Ask one judge what ``folder`` has no reply to yet, and return its verdicts.
+
+    Raises ModelError where the judge fails as a whole; a single reply that cannot be had leaves its verdicts unparsed,
+    is counted, and is asked for again the next time.
+    """
+    check_capabilities(model, frozenset({"generate"}), "A judge")
+    fingerprint = dict(model.fingerprint)
+    asked = list(judging.asked(model.id))
+    requests = [replace(prompt.request, key=request_key(prompt.request, fingerprint)) for prompt in asked]
+    distinct = {request.key: request for request in requests}
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as opened:
+        opened.enter_context(run_lock(folder))
+        store = opened.enter_context(AnswerStore(folder / REPLIES))
+        shared = opened.enter_context(closing(AnswerCache(cache, model))) if cache is not None else None
+        show = opened.enter_context(showing(progress))
+        opened.enter_context(resumable(store, folder))
+        meter = Meter(show, f"{judging.rubric.name} {brief_model(model.id)}", len(distinct))
+        if not model.atomic_batches:
+            kept = len(distinct) - len(set(store.missing(distinct)))
+            meter.add(kept, kept=kept)
+        Execution(model, store, meter, shared).execute("generate", distinct.values())
+        replies = list(store.read(request.key for request in requests))
+    rater = "@".join(filter(None, (model.id, model.revision)))
+    frames = {}
+    for change in (AS_IS, *probe_changes(judging.probes, model.id)):
+        parts = [(prompt, reply) for prompt, reply in zip(asked, replies, strict=True) if prompt.change == change]
+        frames[change.name] = verdict_frame(_verdicts(judging, rater, parts))
+    single = {reply.request_key: reply for reply in replies}.values()
+    record = {
+        "rater": rater,
+        "model": fingerprint,
+        "prompts": len(single),
+        "silent": sum(reply.failed for reply in single),
+        "tokens_read": sum(reply.usage.prompt_tokens for reply in single if reply.usage),
+        "tokens_written": sum(reply.usage.completion_tokens for reply in single if reply.usage),
+    }
+    return Judged(rater, record, frames.pop(AS_IS.name), frames)
+
+
+def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[Asked, Response]]) -> Iterator[Verdict]:
+    """Yield the verdicts on each answer, of all its samples together, and its overall verdict."""
+    by_answer: dict[int, dict[int, list[dict[str, Reading]]]] = {}
+    rubric = judging.rubric
+    for prompt, reply in parts:
+        judged = judging.answers[prompt.answer]
+        if reply.failed:
+            silent = Reading("unparsed", None, f"(no reply: {reply.error})")
+            readings = {criterion.code: silent for criterion in rubric.criteria_for(judged.item.id)}
+        else:
+            readings = read_reply(rubric, judged, reply.text or "", swapped=prompt.swapped)
+        by_answer.setdefault(prompt.answer, {}).setdefault(prompt.request.sample, []).append(readings)
+    for place, samples in by_answer.items():
+        judged, by_code = judging.answers[place], {}
+        for criterion in rubric.criteria_for(judged.item.id):
+            orders = [[readings[criterion.code] for readings in sample] for sample in samples.values()]
+            by_code[criterion.code] = _of_samples([_of_orders(order) for order in orders])
+        if rubric.sums_up:
+            by_code[OVERALL] = overall(rubric, judged.item.id, by_code)
+        for code, (state, value, remark) in by_code.items():
+            about = {"rater": rater, "kind": "judge", "rubric": rubric.signed, "criterion": code}
+            yield Verdict(**judged.place, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
+
+
+def _of_orders(readings: Sequence[Reading]) -> Reading:
+    """Return the verdict on a pair that was shown in both orders; who prefers a place has none, and it is no tie."""
+    undecided = next((reading for reading in readings if reading.state != "judged"), None)
+    if undecided is not None or len({reading.value for reading in readings}) == 1:
+        return undecided or readings[0]
+    words = readings[0].remark, readings[1].remark
+    swayed = {("1", "2"): FIRST_EACH_TIME, ("2", "1"): "takes the second each time"}
+    how = swayed.get(words, f"says {words[0]!r}, and {words[1]!r} with the answers in the other order")
+    return Reading("cannot-assess", None, f"{INCONSISTENT}: {how}")
+
+
+def _of_samples(readings: Sequence[Reading]) -> Reading:
+    """Return the mean of the samples that have a verdict, if more than half have one; else what most of them are."""
+    if len(readings) == 1:
+        return readings[0]
+    values = [reading.value for reading in readings if reading.value is not None]
+    if 2 * len(values) > len(readings):
+        words = ", ".join(reading.remark if reading.state == "judged" else reading.state for reading in readings)
+        return Reading("judged", sum(values) / len(values), words)
+    (state, _), *_ = Counter(reading.state for reading in readings if reading.state != "judged").most_common()
+    return next(reading for reading in readings if reading.state == state)
+
+
+def overall(rubric: Rubric, item_id: str, readings: Mapping[str, Reading]) -> Reading:
+    """Return the weighted sum of the verdicts on one answer, from 0 (the worst) to 1 (the best possible).
+
+    (Σ w v − Σ of negative w) / Σ |w|: the mean by |w|, in which a criterion of negative weight counts as its opposite.
+    An answer with a criterion that has no verdict has none overall: nothing is filled in.
+    """
+    weights = {criterion.code: criterion.weight for criterion in rubric.criteria_for(item_id)}
+    for state in ("unparsed", "cannot-assess"):
+        if missing := [code for code in weights if readings[code].state == state]:
+            return Reading(state, None, f"no verdict by {', '.join(missing)}")
+    total = sum(map(abs, weights.values()))
+    if not total:
+        return Reading("cannot-assess", None, "every weight is 0")
+    gained = sum(weight * (readings[code].value or 0.0) - min(weight, 0.0) for code, weight in weights.items())
+    return Reading("judged", gained / total, "")
+
+
+def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return each judge's mean by system, culture and criterion, with the counts of what it did not judge.
+
+    Columns ``rater, system, culture, criterion, judged, value, low, high, cannot_assess, inconsistent, unparsed`` and
+    ``calibration``, which says that no value was corrected by people. Intervals are clustered by question: they leave
+    out that the judge errs.
+    """
+    keys = ("rater", "system", "culture", "criterion")
+    rows = []
+    for key, part in verdicts.group_by(keys, maintain_order=True):
+        values = part.filter(state="judged")
+        (mean,) = mean_estimates(values["value"], values["cluster"].to_list(), binary=True)
+        cannot = part.filter(state="cannot-assess")
+        swayed = cannot.filter(pl.col("remark").str.starts_with(INCONSISTENT)).height
+        unparsed = part.filter(state="unparsed").height
+        counted = (cannot.height - swayed, swayed, unparsed)
+        rows.append((*key, mean.n, mean.value, mean.low, mean.high, *counted, NOT_CALIBRATED))
+    counts = ("cannot_assess", "inconsistent", "unparsed")
+    schema: dict[str, Any] = {**dict.fromkeys(keys, pl.String), "judged": pl.Int64}
+    schema |= {**dict.fromkeys(("value", "low", "high"), pl.Float64), **dict.fromkeys(counts, pl.Int64)}
+    return pl.DataFrame(rows, schema={**schema, "calibration": pl.String}, orient="row")

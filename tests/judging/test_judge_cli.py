@@ -1,0 +1,167 @@
+"""``kapwa judge`` and ``kapwa rubrics`` as people use them: what is printed, what a kill leaves, what is refused."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import warm
+
+KILLS = 6
+
+
+def kapwa(*words: object, cwd: Path, url: str = "http://127.0.0.1:9/v1") -> subprocess.CompletedProcess[str]:
+    return warm.kapwa(*map(str, words), cwd=cwd, OPENAI_BASE_URL=url, COLUMNS="120")
+
+
+def test_a_judge_is_never_shown_without_the_words_not_calibrated(stub, judged_runs, tmp_path: Path) -> None:
+    server = stub(judge={"noise": 0.1, "prose": 0.05})
+    words = ("judge", *judged_runs, "--judge", "openai:stub", "--rubric", "correct", "--price-in", 2, "--price-out", 8)
+    done = kapwa(*words, "--probe", "repeat,length", cwd=tmp_path, url=server.url)
+    assert done.returncode == 0, done.stderr
+    assert "Means, not calibrated" in done.stdout
+    assert "length: neutral words added" in done.stdout
+    asked = len(server.arrivals())
+    assert f"{asked} prompts" in done.stderr
+    assert "tokens to read, at most" in done.stderr
+    assert f"{7 * asked:,} tokens read, {4 * asked:,} written, which cost about" in done.stderr
+    assert "the first reply: I think it is right." in done.stderr
+    table = pl.read_csv(tmp_path / "judged" / "verdicts.csv")
+    assert set(table["kind"]) == {"judge"}
+    again = kapwa(*words, "--json", cwd=tmp_path, url=server.url)
+    assert again.returncode == 0, again.stderr
+    assert len(server.arrivals()) == asked
+    record = json.loads(again.stdout)
+    assert record == json.loads((tmp_path / "judged" / "judge.json").read_text())
+    assert {row["calibration"] for row in record["summary"]} == {record["calibration"]} == {"not calibrated"}
+
+
+def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) -> None:
+    server = stub(judge={})
+    words = ("judge", judged_runs[0], "--judge", "openai:stub", "--rubric", "correct", "--system", "Be strict.")
+    done = kapwa(*words, "--dry-run", "--price-in", 1, cwd=tmp_path, url=server.url)
+    assert done.returncode == 0, done.stderr
+    assert "[system]\nBe strict." in done.stdout
+    assert 'Reply with JSON only, of the form {"right": "…"}' in done.stdout
+    assert "at the prices given" in done.stderr
+    assert "Nothing was asked or written." in done.stderr
+    assert server.arrivals() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--rubric", "corect"), "Did you mean 'correct'"),
+        (("--rubric", "my.yaml"), "my.yaml: no such file"),
+        (("--rubric", "correct", "--probe", "ordre"), "Did you mean 'order'"),
+        (("--rubric", "pairwise"), "compares two runs of one task"),
+        (("--rubric", "correct", "--draw", "none"), "no such file"),
+        (("--rubric", "correct", "--people", "none.csv"), "none.csv: no such file"),
+        (("--rubric", "correct", "--where", "culture=Nowhere"), "No item has culture = 'Nowhere'"),
+        (("--rubric", "correct", "--judge", "opnai:x"), "There is no model 'opnai:x'"),
+        (("--rubric", "correct", "--replicas", "2"), "--engine ray"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_asked(
+    words: tuple[str, ...], message: str, judged_runs, tmp_path: Path
+) -> None:
+    done = kapwa("judge", judged_runs[0], "--judge", "openai:stub", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_not_there_leaves_no_verdicts(judged_runs, tmp_path: Path) -> None:
+    done = kapwa("judge", judged_runs[0], "--judge", "openai:stub", "--rubric", "correct", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "judged" / "verdicts.csv").exists()
+
+
+def test_prompts_without_a_reply_are_told_and_the_exit_code_is_1(stub, judged_runs, tmp_path: Path) -> None:
+    server = stub(judge={}, always={"Egypt": "429"}, retry_after=0)
+    words = ("--judge", "openai:stub", "--rubric", "correct", "--extra", "attempts=2", "--extra", "backoff=0.01")
+    done = kapwa("judge", judged_runs[0], *words, cwd=tmp_path, url=server.url)
+    assert done.returncode == 1
+    assert "have no reply; the same command asks them again" in done.stderr
+    table = pl.read_csv(tmp_path / "judged" / "verdicts.csv")
+    lost = table.filter(pl.col("culture") == "Egypt")
+    assert set(lost["state"]) == {"unparsed"}
+    assert lost["value"].null_count() == lost.height > 0
+
+
+def test_the_rubrics_are_listed_and_shown(tmp_path: Path) -> None:
+    listed = kapwa("rubrics", cwd=tmp_path)
+    assert listed.returncode == 0
+    for name in ("correct", "kalahi-criteria", "blend-errors", "eecc-adaptation", "pairwise"):
+        assert name in listed.stdout
+    shown = kapwa("rubrics", "kalahi-criteria", cwd=tmp_path)
+    assert "Is the response free of factual errors?" in shown.stdout
+    (tmp_path / "mine.yaml").write_text(shown.stdout, encoding="utf-8")
+    again = kapwa("rubrics", "mine.yaml", cwd=tmp_path)
+    assert again.stdout == shown.stdout, "what is shown is a rubric file, of the very same version"
+    as_data = json.loads(kapwa("rubrics", "correct", "--json", cwd=tmp_path).stdout)
+    assert as_data["signed"].startswith("correct@1+")
+    assert as_data["criteria"][0]["question"]["en"] == "Is the answer right?"
+
+
+def kept(folder: Path) -> int:
+    """How many replies are durable."""
+    file = folder / "judged" / "judge-answers.sqlite"
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+        try:
+            return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
+        except sqlite3.OperationalError:  # killed while the file was made
+            return 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_a_judging_that_is_killed_goes_on_and_asks_nothing_twice(stub, judged_runs, tmp_path: Path) -> None:
+    server = stub(judge={"noise": 0.2}, delay=0.7)
+    words = [str(warm.programs() / "kapwa"), "judge", str(judged_runs[0]), "--judge", "openai:stub"]
+    words += ["--rubric", "correct", "--concurrency", "16", "--json"]
+    settings = {**os.environ, "OPENAI_BASE_URL": server.url}
+
+    def start() -> subprocess.Popen[str]:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(words, cwd=tmp_path, env=settings, **pipes)
+
+    randomly, durable, killed = random.Random(7), 0, 0
+    for _ in range(KILLS):
+        before = len(server.arrivals())
+        process = start()
+        while process.poll() is None and len(server.arrivals()) == before:
+            time.sleep(0.02)
+        time.sleep(randomly.uniform(0.1, 1.6))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+        assert not (tmp_path / "judged" / "verdicts.csv").exists() or process.returncode == 0
+        assert kept(tmp_path) >= durable, "lost what was durable"
+        durable = kept(tmp_path)
+    assert killed >= KILLS // 2
+    assert durable > 0
+    before = len(server.arrivals())
+    process = start()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert len(server.arrivals()) - before == kept(tmp_path) - durable > 0, "asked again what was durable"
+    record = json.loads(out)
+    assert record["judges"][0]["silent"] == 0
+    whole = kapwa(*words[1:], "-o", "at-once", cwd=tmp_path, url=server.url)
+    assert whole.returncode == 0, whole.stderr
+    first, second = ((tmp_path / name / "verdicts.csv").read_bytes() for name in ("judged", "at-once"))
+    assert first == second
