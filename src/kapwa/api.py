@@ -378,13 +378,14 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
     metric: str | None = None,
     variant: str | None = None,
     doubtful: bool | None = None,
-    rubric: str = "correct",
+    rubric: str | Path = "correct",
 ) -> Drawn:
     """Draw ``n`` questions of each culture and language, and write all runs' answers to them on blinded sheets.
 
     ``doubtful``: whether questions with an answer that may be judged wrongly are drawn more often, with known
-    probabilities; None: where a matcher judges. ``people``: so many sheets for each culture. See
-    :func:`kapwa.judging.draws.draw` and ``write_draw`` for what is written and raised.
+    probabilities; None: where a matcher judges. ``people``: so many sheets for each culture. ``rubric``: one that asks
+    a single question of yes or no. See :func:`kapwa.judging.draws.draw` and ``write_draw`` for what is written and
+    raised.
     """
     from kapwa.judging.draws import draw, population_of, write_draw
 

@@ -163,7 +163,7 @@ def test_labels_correct_scores_and_their_difference(runs: list[Run], sheets: Pat
         assert (row["n"], row["labelled"]) == (15, 9)
         assert (row["use"], row["reason"]) == ("people", "few-labels")
         assert row["shown"] == row["people"]
-        assert row["signature"].endswith(f"|audit:{audit.draw}|rubric:correct@1|labels:9")
+        assert row["signature"].endswith(f"|audit:{audit.draw}|rubric:{audit.rubric}|labels:9")
     whole = audit.scores.filter(pl.col("culture").is_null())
     assert whole["strata"].to_list() == [2, 2]
     difference = audit.differences.filter(pl.col("culture").is_null()).to_dicts()[0]
@@ -257,9 +257,9 @@ def test_labels_by_another_rubric_never_mix(runs: list[Run], sheets: Path, tmp_p
     code = read_draw(sheets).key["answer"][0]
     more = tmp_path / "more.csv"
     more.write_text(f"rater,answer,right,rubric\nAna,{code},yes,correct@2\n", encoding="utf-8")
-    with pytest.raises(DataError, match="by the rubric correct@2; the draw is labelled by correct@1"):
+    with pytest.raises(DataError, match=r"by the rubric correct@2; the draw is labelled by correct@1\+"):
         kapwa.audit_apply(runs, [sheets, more])
-    more.write_text(f"rater,answer,right,rubric\nAna,{code},yes,correct@1\n", encoding="utf-8")
+    more.write_text(f"rater,answer,right,rubric\nAna,{code},yes,{read_draw(sheets).rubric}\n", encoding="utf-8")
     assert "Ana" in set(kapwa.audit_apply(runs, [sheets, more]).raters["rater"])
 
 

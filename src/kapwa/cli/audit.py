@@ -63,6 +63,9 @@ def sample(
     people: Annotated[int, option("N", PEOPLE, min=1)] = 2,
     metric: Metric = None,
     variant: Variant = None,
+    rubric: Annotated[
+        str, option("RUBRIC", "What people are asked: a rubric of one question of yes or no.")
+    ] = "correct",
     doubtful: Annotated[
         bool | None,
         typer.Option(
@@ -78,7 +81,8 @@ def sample(
     """
     import kapwa
 
-    settings = {"n": n, "seed": seed, "people": people, "metric": metric, "variant": variant, "doubtful": doubtful}
+    settings = {"n": n, "seed": seed, "people": people, "metric": metric, "variant": variant}
+    settings |= {"rubric": rubric, "doubtful": doubtful}
     drawn = kapwa.audit_sample(runs, out, **settings)  # type: ignore[arg-type]  # each has its own type above
     for folder in dict.fromkeys(sheet.parent for sheet in drawn.sheets):
         note(f"Sheets of {people} people: {folder}")

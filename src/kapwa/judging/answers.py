@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kapwa.errors import DataError, UsageError, check_whole
+from kapwa.judging.draws import KEY
 from kapwa.judging.prompts import ToJudge
 from kapwa.judging.rubrics import Rubric
 from kapwa.judging.verdicts import ANSWER_SCHEMA
@@ -19,7 +20,6 @@ from kapwa.suites.base import Selection
 from kapwa.suites.items import select
 from kapwa.tables_io import read_sheet
 
-DRAWN = "audit-key.csv"
 # An answer of a run: the run's signature, item, variant, sample.
 _Place = tuple[str, str, str, int]
 
@@ -111,7 +111,7 @@ def _pairs(first: Sequence[ToJudge], second: Sequence[ToJudge]) -> list[ToJudge]
 
 def _drawn(folder: Path) -> dict[_Place, tuple[str, str]]:
     """Return the draw and code of each answer of a recorded draw."""
-    path = folder if folder.is_file() else folder / DRAWN
+    path = folder if folder.is_file() else folder / KEY
     if not path.exists():
         raise DataError(
             "no such file.", path=path, hint="Name the folder of a draw: kapwa audit sample RUN... -o FOLDER"

@@ -150,7 +150,7 @@ def apply_labels(
     return Audit(
         draw.id,
         draw.rubric,
-        draw.asked.question,
+        draw.asked.question["en"],
         draw.metric,
         scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
         pl.DataFrame(scores, schema=SCORE_SCHEMA),

@@ -12,7 +12,8 @@ import polars as pl
 
 from kapwa.datasets.sheets import header_of
 from kapwa.errors import DataError, nearest
-from kapwa.judging.draws import CANNOT, Draw, Population, coded, rubric_of
+from kapwa.judging.draws import Draw, Population, asked_of, coded
+from kapwa.judging.rubrics import CANNOT
 from kapwa.judging.verdicts import ANSWER_SCHEMA, State, Verdict, verdict_frame
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, refuse_repeats, remark_of
 from kapwa.people.rating_files import parse_answer
@@ -95,7 +96,7 @@ def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) 
 def as_drawn(population: Population, rubric: str) -> Draw:
     """Return all answers as if each had been named, with no probability: what hand-picked labels are read against."""
     key = coded(population.frame, 0).with_columns(draw=pl.lit(""), probability=pl.lit(None, pl.Float64))
-    facts = (population.metric, rubric_of(rubric).signed, False, population.variants, population.runs)
+    facts = (population.metric, asked_of(rubric), False, population.variants, population.runs)
     return Draw("", 0, 0, *facts, (), population.left_out, key)
 
 
