@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kapwa.errors import DataError, UsageError
-from kapwa.stats.clusters import FloatArray, IntArray, check_level, cluster_codes, cluster_sums, read_values
+from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes, cluster_sums, read_values
 from kapwa.stats.culture_means import equal_weights, kept_means
 from kapwa.stats.intervals import effective_size, mean_estimates, paired_values
 from kapwa.stats.pooled import bounded_centre, pooled_error, pooled_mean
@@ -32,11 +32,11 @@ class Corrected(NamedTuple):
     """A mean by the scorer, by people, and corrected: of one stratum, or over all, each counting alike (stratum "").
 
     ``n`` answers, ``labelled`` of them by people, who saw ``clusters`` clusters. ``value``–``low``–``high``: the
-    corrected mean. ``bias``: automatic less people, on the labelled answers. ``weight``: the part of the scorer that is
-    used, 0 to 1. ``saving``: how many labels people by themselves would need for as small an error, over the labels at
-    hand. ``use``: what to print, and the ``reason`` where it is not the corrected mean: "few-labels", "no-saving",
-    "all-labelled", "no-labels". ``p_value``: of a difference only, that the printed one is 0, two-sided. None: the data
-    cannot tell.
+    corrected mean; intervals are of 95 %. ``bias``: automatic less people, on the labelled answers. ``weight``: the
+    part of the scorer that is used, 0 to 1. ``saving``: how many labels people by themselves would need for as small an
+    error, over the labels at hand. ``use``: what to print, and the ``reason`` where it is not the corrected mean:
+    "few-labels", "no-saving", "all-labelled", "no-labels". ``p_value``: of a difference only, that the printed one is
+    0, two-sided. None: the data cannot tell.
     """
 
     stratum: str
@@ -94,13 +94,7 @@ class _Audit(NamedTuple):
 
 
 def corrected_means(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    probabilities: ArrayLike,
-    strata: ArrayLike,
-    clusters: ArrayLike,
-    *,
-    level: float = 0.95,
+    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
 ) -> list[Corrected]:
     """Correct the mean score of every stratum, in sorted order of the strata.
 
@@ -108,25 +102,19 @@ def corrected_means(
     they were not asked; ``probabilities``: (n,) the chance of each answer to be drawn for labelling, above 0 where it
     was; ``strata``, ``clusters``: (n,) labels. Raises UsageError or DataError for input that does not fit.
     """
-    audit = _read(scores, labels, probabilities, strata, clusters, level)
-    return [_corrected(part, name, level) for name, part in _by_stratum(audit, strata)]
+    audit = _read(scores, labels, probabilities, strata, clusters)
+    return [_corrected(part, name) for name, part in _by_stratum(audit, strata)]
 
 
 def corrected_over_strata(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    probabilities: ArrayLike,
-    strata: ArrayLike,
-    clusters: ArrayLike,
-    *,
-    level: float = 0.95,
+    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
 ) -> Corrected:
     """Correct the mean over strata, each counting alike; a cluster that strata share is one piece of evidence.
 
     Arguments as of :func:`corrected_means`, whose values it is the mean of. Without a label in some stratum there is
     no such mean.
     """
-    return _corrected(_read(scores, labels, probabilities, strata, clusters, level), "", level)
+    return _corrected(_read(scores, labels, probabilities, strata, clusters), "")
 
 
 def corrected_difference(
@@ -137,8 +125,6 @@ def corrected_difference(
     probabilities: ArrayLike,
     strata: ArrayLike,
     clusters: ArrayLike,
-    *,
-    level: float = 0.95,
 ) -> list[Corrected]:
     """Correct how much A scores above B, by stratum and, of several, over all of them in the last row.
 
@@ -146,24 +132,20 @@ def corrected_difference(
     themselves are corrected, so that an error which the scorer makes on both sides cancels. Other arguments as of
     :func:`corrected_means`; the row over strata is as :func:`corrected_over_strata`.
     """
-    a, b = (
-        _read(*values, probabilities, strata, clusters, level)
-        for values in ((scores_a, labels_a), (scores_b, labels_b))
-    )
+    a, b = (_read(*values, probabilities, strata, clusters) for values in ((scores_a, labels_a), (scores_b, labels_b)))
     scores, labels = (
         paired_values(*sides, binary=True)[2][:, 0] for sides in ((a.scores, b.scores), (a.labels, b.labels))
     )
     weights = np.where(np.isnan(labels), 0.0, a.weights)
     both = a._replace(scores=scores, labels=labels, weights=weights, signed=True)
-    rows = [_corrected(part, name, level) for name, part in _by_stratum(both, strata)]
-    return [*rows, _corrected(both, "", level)] if len(rows) > 1 else rows
+    rows = [_corrected(part, name) for name, part in _by_stratum(both, strata)]
+    return [*rows, _corrected(both, "")] if len(rows) > 1 else rows
 
 
 def _read(
-    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float
+    scores: ArrayLike, labels: ArrayLike, probabilities: ArrayLike, strata: ArrayLike, clusters: ArrayLike
 ) -> _Audit:
     """Check the input. Raises UsageError or DataError for what does not fit."""
-    check_level(level)
     automatic, people = (read_values(values, binary=True)[0][:, 0] for values in (scores, labels))
     chances, n = np.asarray(probabilities, dtype=np.float64), len(automatic)
     if not automatic.shape == people.shape == chances.shape:
@@ -196,20 +178,20 @@ def _by_stratum(audit: _Audit, strata: ArrayLike) -> list[tuple[str, _Audit]]:
     return parts
 
 
-def _corrected(audit: _Audit, stratum: str, level: float) -> Corrected:
+def _corrected(audit: _Audit, stratum: str) -> Corrected:
     """One row: the three means, the bias, and which of them to print."""
     labelled, n = audit.labelled, len(audit.scores)
-    automatic, people, both, bias = _mean(audit, audit.scores, None, audit.signed, level), _Mean(), _Mean(), _Mean()
+    automatic, people, both, bias = _mean(audit, audit.scores, None, audit.signed), _Mean(), _Mean(), _Mean()
     use: Literal["corrected", "people", "none"] = "people"
     reason, weight, saving = "no-labels", 0.0, None
     if len(np.unique(audit.strata[labelled])) <= audit.strata.max():
         use = "none"
     else:
-        people = _mean(audit, audit.labels, audit.weights, audit.signed, level)
-        bias = _mean(audit, audit.scores - audit.labels, audit.weights, True, level)
+        people = _mean(audit, audit.labels, audit.weights, audit.signed)
+        bias = _mean(audit, audit.scores - audit.labels, audit.weights, True)
         both, reason = people, "all-labelled"
         if len(labelled) < n:
-            both, weight, saving = _both(audit, people.value or 0.0, level)
+            both, weight, saving = _both(audit, people.value or 0.0)
             reason = "few-labels" if len(labelled) < FEW_LABELS else "no-saving"
             if reason == "no-saving" and saving is not None and saving >= LEAST_SAVING:
                 use, reason = "corrected", ""
@@ -220,32 +202,30 @@ def _corrected(audit: _Audit, stratum: str, level: float) -> Corrected:
     )
 
 
-def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, signed: bool, level: float) -> _Mean:
+def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, signed: bool) -> _Mean:
     """Mean over strata of values of answers, with the interval that reports give shares, or paired differences."""
     codes = audit.strata, audit.clusters
     if not signed:
         estimate = (
-            pooled_mean(values, *codes, binary=True, weights=weights, level=level)
+            pooled_mean(values, *codes, binary=True, weights=weights)
             if audit.strata.any()
-            else mean_estimates(values, audit.clusters, binary=True, weights=weights, level=level)[0]
+            else mean_estimates(values, audit.clusters, binary=True, weights=weights)[0]
         )
         return _Mean(estimate.value, estimate.low, estimate.high)
     kept = ~np.isnan(values)
     means, parts = kept_means(values, codes, weights), equal_weights(kept, audit.strata, weights)
     se, df = pooled_error(means)
-    return _t_mean(
-        float(means.means.mean()), *bounded_centre(np.where(kept, values, 0.0), parts, means, se), df, -1.0, level
-    )
+    return _t_mean(float(means.means.mean()), *bounded_centre(np.where(kept, values, 0.0), parts, means, se), df, -1.0)
 
 
-def _t_mean(value: float, centre: float, se: float, df: float, least: float, level: float) -> _Mean:
+def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> _Mean:
     """A mean with Student's interval about ``centre``, kept between ``least`` and 1, and its p-value."""
     from scipy.special import stdtr, stdtrit
 
     value = min(max(value, least), 1.0)
     if not df > 0:
         return _Mean(value)
-    half = float(stdtrit(df, 0.5 + level / 2)) * se
+    half = float(stdtrit(df, 0.975)) * se
     low, high = max(min(centre - half, value), least), min(max(centre + half, value), 1.0)
     return _Mean(value, low, high, float(2 * stdtr(df, -abs(centre / se))) if least < 0 else None)
 
@@ -286,7 +266,7 @@ def _residuals(audit: _Audit, clusters: int) -> _Residuals:
     return _Residuals(label, score, (padded[0] - people, scorer - padded[1]), float(scores.mean()) - scorer)
 
 
-def _both(audit: _Audit, people: float, level: float) -> tuple[_Mean, float, float | None]:
+def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
     """The corrected mean over strata, the part of the scorer in it, and what it saves; ``people``: their mean.
 
     The part minimises the sum of squares, so that this sum is too small; each cluster's share in it is made up for by
@@ -310,7 +290,7 @@ def _both(audit: _Audit, people: float, level: float) -> tuple[_Mean, float, flo
         weight += part / strata
     df = pooled_error(kept_means(audit.labels, (audit.strata, audit.clusters), audit.weights))[1]
     squared, by_people = errors @ errors + apart[0], plain @ plain + apart[1]
-    both = _t_mean(value, centre, float(np.sqrt(squared)), df, -1.0 if audit.signed else 0.0, level)
+    both = _t_mean(value, centre, float(np.sqrt(squared)), df, -1.0 if audit.signed else 0.0)
     return both, weight, float(by_people / squared) if both.low is not None else None
 
 
@@ -318,7 +298,7 @@ def _both(audit: _Audit, people: float, level: float) -> tuple[_Mean, float, flo
 
 
 class LabelPlan(NamedTuple):
-    """How many labels of a stratum's ``n`` answers give an interval of ± ``half_width``.
+    """How many labels of a stratum's ``n`` answers give a 95 % interval of ± ``half_width``.
 
     ``people``: without the scorer, ``corrected``: with it; None where all answers are too few. ``saving``: the one over
     the other. ``use`` and ``reason`` as of :class:`Corrected`; "too-few-answers" where neither is enough.
@@ -341,27 +321,25 @@ def labels_needed(
     pilot: Corrected | None = None,
     agreement: float | None = None,
     share: float = 0.5,
-    level: float = 0.95,
 ) -> LabelPlan:
     """Plan how many labels a stratum of ``n`` answers needs, drawn all with the same chance.
 
-    From a ``pilot`` (a row of :func:`corrected_means` at the same ``level``), or from the ``agreement`` (share of
+    From a ``pilot`` (a row of :func:`corrected_means`), or from the ``agreement`` (share of
     answers of which the scorer says what people do) and the ``share`` that people call right; .5 is the cautious guess.
     With σ² people's variance and ε of it left once the scorer is used, the squared error of m labels is
     σ² (ε/m + (1 − ε)/n). Raises UsageError for what cannot be.
     """
     from scipy.special import stdtrit
 
-    check_level(level)
     if not (n >= 2 and 0 < half_width < 1):
         raise UsageError(
             f"± {half_width:g} of {n} answers cannot be planned for.", hint="5 points are 0.05; two answers or more."
         )
-    variance, left = _pilot_variance(pilot, level) if pilot else _assumed_variance(agreement, share)
+    variance, left = _pilot_variance(pilot) if pilot else _assumed_variance(agreement, share)
 
     def half(labels: int, left: float) -> float:
         squared = variance * (left / labels + (1 - left) / n)
-        return float(stdtrit(labels - 1, 0.5 + level / 2) * np.sqrt(squared))
+        return float(stdtrit(labels - 1, 0.975) * np.sqrt(squared))
 
     def fewest(least: int, left: float) -> int | None:
         tried: Sequence[int] = range(min(least, n), n + 1)
@@ -378,7 +356,7 @@ def labels_needed(
     return LabelPlan(name, n, half_width, people, corrected, saving, "corrected", "")
 
 
-def _pilot_variance(pilot: Corrected, level: float) -> tuple[float, float]:
+def _pilot_variance(pilot: Corrected) -> tuple[float, float]:
     """People's variance of one label, clusters and unequal chances in it, and the part that the scorer leaves."""
     from scipy.special import stdtrit
 
@@ -387,7 +365,7 @@ def _pilot_variance(pilot: Corrected, level: float) -> tuple[float, float]:
             "This pilot does not tell how well the scorer agrees with people.",
             hint="It takes labels of answers to two questions or more, and answers without a label.",
         )
-    quantile = float(stdtrit(pilot.clusters - 1, 0.5 + level / 2))
+    quantile = float(stdtrit(pilot.clusters - 1, 0.975))
     variance = ((pilot.people_high - pilot.people_low) / 2 / quantile) ** 2 * pilot.labelled
     whole = pilot.labelled / pilot.n
     return variance, min(max((1 / pilot.saving - whole) / (1 - whole), 0.0), 1.0)
