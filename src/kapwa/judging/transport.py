@@ -1,0 +1,98 @@
+"""Whether the calibration of an earlier audit carries to answers of another model, or by another judge or prompt.
+
+Both audits are folders that ``kapwa audit apply --out`` wrote: their ``answers.csv`` has every answer with what the
+scorer says of it, the label where it has one, and the probability of its draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.errors import DataError, UsageError
+from kapwa.people.filled_sheets import cell_of
+from kapwa.stats.transport import Audited, carried_bias
+from kapwa.tables_io import Row, read_sheet
+
+ANSWERS = "answers.csv"
+# Every answer of an audit; ``label``: the mean of what people say, null where nobody labelled or could assess it.
+AUDITED_SCHEMA = {
+    **dict.fromkeys(("system", "item_id", "variant"), pl.String),
+    "sample": pl.Int64,
+    **dict.fromkeys(("culture", "language", "cluster", "rubric", "scorer"), pl.String),
+    **dict.fromkeys(("value", "label", "probability"), pl.Float64),
+}
+CARRIED_SCHEMA = {
+    **dict.fromkeys(("culture", "language", "system", "state"), pl.String),
+    **dict.fromkeys(("before", "after", "change", "low", "high"), pl.Float64),
+    **dict.fromkeys(("labelled_before", "labelled"), pl.Int64),
+    "outside": pl.Float64,
+    "needed": pl.Int64,
+}
+
+
+def read_audited(folder: str | Path) -> pl.DataFrame:
+    """Read the answers of an audit, as :data:`AUDITED_SCHEMA`.
+
+    Raises UsageError for a folder that holds no audit, DataError naming row and column for a cell that is no number
+    between 0 and 1.
+    """
+    path = Path(folder) / ANSWERS
+    if not path.is_file():
+        hint = "Write one: kapwa audit apply RUN --labels SHEETS --out FOLDER"
+        raise UsageError(f"{folder} holds no audit ({ANSWERS}).", hint=hint)
+    rows = [_answer(row, path) for row in read_sheet(path, required=tuple(AUDITED_SCHEMA))]
+    return pl.DataFrame(rows, schema=AUDITED_SCHEMA, orient="row")
+
+
+def _answer(row: Row, path: Path) -> list[Any]:
+    cells: list[Any] = []
+    for name, kind in AUDITED_SCHEMA.items():
+        cell = cell_of(row, path, name)
+        if kind == pl.String:
+            cells.append(cell.text)
+            continue
+        try:
+            number = float(cell.text) if cell.text else None
+        except ValueError:
+            number = -1.0
+        if number is not None and not 0 <= number <= (1 if kind == pl.Float64 else 10**9):
+            raise cell.error(f"{cell.shown} is no {name}.", "The table is written by kapwa audit apply, never edited.")
+        cells.append(number if number is None or kind == pl.Float64 else int(number))
+    return cells
+
+
+def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) -> pl.DataFrame:
+    """Return for each culture, language and system of ``after`` whether the bias of ``before`` is still that there.
+
+    Both are tables of :data:`AUDITED_SCHEMA`; of ``before`` the answers of all systems count. Columns of the result:
+    :data:`CARRIED_SCHEMA`, by culture, language and system; see :class:`kapwa.stats.transport.Carried`. Raises
+    DataError where the two were labelled by different rubrics, or share no culture and language.
+    """
+    rubrics = sorted({*before["rubric"], *after["rubric"]})
+    if len(rubrics) > 1:
+        message = f"The two audits were labelled by different rubrics ({', '.join(rubrics)})."
+        raise DataError(message, hint="Label the new answers by the earlier rubric, or audit the earlier answers anew.")
+    rows = list(_rows(before, after, margin))
+    if not rows:
+        raise DataError("The two audits share no culture and language.", hint="A bias is only ever that of a culture.")
+    return pl.DataFrame(rows, schema=CARRIED_SCHEMA)
+
+
+def _rows(before: pl.DataFrame, after: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
+    place = ("culture", "language")
+    earlier = dict(before.group_by(place))
+    for (culture, language, system), part in after.sort(*place, "system").group_by(
+        *place, "system", maintain_order=True
+    ):
+        if (culture, language) in earlier:
+            carried = carried_bias(_audited(earlier[culture, language]), _audited(part), margin=margin)
+            yield {"culture": culture, "language": language, "system": system, **carried._asdict()}
+
+
+def _audited(part: pl.DataFrame) -> Audited:
+    scores, labels = (part[name].fill_null(float("nan")).to_numpy() for name in ("value", "label"))
+    return Audited(scores, labels, part["probability"].fill_null(1.0).to_numpy(), part["cluster"].to_list())
