@@ -1,5 +1,6 @@
 """Ratings, pairs and the human baseline: drawn, judged blindly, written for Kapwa, counted by a slow twin."""
 
+import csv
 import io
 import json
 import random
@@ -278,6 +279,46 @@ def test_adaptation_of_texts_is_rated(project: Any, texts: Path, people: dict[st
     page = people["ana"].get("results/adaptation/")
     assert "undefined: everybody says yes throughout" in page
     assert "Is what the text says of the reader&#x27;s culture" in page
+
+
+def test_a_recorded_draw_is_labelled_and_corrects_the_scores(
+    project: Any, saq: Path, other_saq: Path, tmp_path: Path
+) -> None:
+    """Three people label the answers of a draw; what they say goes back to the audit of both runs."""
+    sheets = tmp_path / "sheets"
+    drawn = kapwa.audit_sample([saq, other_saq], sheets, n=12, seed=3, people=1)
+    whose = drawn.draw.key.filter(culture="Philippines")
+    with pytest.raises(UsageError, match="people label those of one"):
+        draw(project, "audit", sheets, where={"culture": "Atlantis"})
+    with pytest.raises(UsageError, match="holds no draw"):
+        draw(project, "audit", saq, where=CULTURE)
+    made = draw(project, "audit", sheets, where=CULTURE)
+    assert made.sample == whose["answer"].n_unique()
+    assert made.runs == [{"label": drawn.draw.id, "folder": "sheets", "signature": drawn.draw.rubric}]
+    people = raters(project, 3)
+    unsure = int(whose["item_id"][0].partition("/k")[2])
+
+    def label(page: str, choices: Any) -> dict[str, str]:
+        assert "secretive" not in page
+        assert "furtive" not in page
+        assert "Is the answer right?" in page
+        number = int(re.findall(r"bato Philippines/k(\d+)", page)[0])
+        # One answer nobody can assess; of the others every second is right.
+        return {"right": "unsure" if number == unsure else "yes" if number % 2 else "no"}
+
+    for person in people:
+        assert work(person, "audit", label) == made.sample
+    table = written(project, "audit", tmp_path / "labels") / "audit.csv"
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8-sig").splitlines()))
+    assert len(rows) == 3 * made.sample
+    assert {row["draw"] for row in rows} == {drawn.draw.id}
+    audit = kapwa.audit_apply([saq, other_saq], [sheets, table])
+    labelled = audit.verdicts.filter(state="judged")
+    assert labelled["rater"].n_unique() == 3
+    for item, value in labelled.select("item_id", "value").rows():
+        assert value == int(item.partition("/k")[2]) % 2
+    assert audit.verdicts.filter(state="cannot-assess")["item_id"].unique().to_list() == [whose["item_id"][0]]
+    assert audit.agreement.filter(coefficient="percent")["value"].to_list() == [1.0]
 
 
 def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(

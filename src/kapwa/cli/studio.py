@@ -204,9 +204,12 @@ def tasks(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The run whose texts to draw; for the baseline: data, or nothing."),
+        typer.Argument(
+            metavar="[RUN]",
+            help="The run whose texts to draw; for an audit: its draw; for the baseline: data, or nothing.",
+        ),
     ] = None,
-    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")] = "criteria",
+    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, audit, pairs or baseline.")] = "criteria",
     second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
     *,
     drawing: Drawing,
@@ -217,7 +220,8 @@ def tasks(
     """Draw texts of a run, or situations, for people to judge in the studio.
 
     Raters judge answers (criteria: Kalahi's seven; errors: BLEnD's six classes of wrong answers; adaptation: EECC's
-    three) and pairs of texts; validators choose among responses, which gives the human baseline (baseline).
+    three), answers of a recorded draw (audit) and pairs of texts; validators choose among responses, which gives the
+    human baseline (baseline).
     """
     commands = _open(home, database)
     from kapwa.studio.core.roles import RATER, VALIDATOR
@@ -237,7 +241,7 @@ def tasks(
 @app.command("results")
 def results(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, pairs or baseline.")],
+    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, audit, pairs or baseline.")],
     output: Annotated[Path, option("FOLDER", "The folder to write the files to.", names="-o --output")],
     home: Home = HOME,
     database: Database = None,
@@ -251,6 +255,8 @@ def results(
         note(f"Written: {path}")
     if kind == "baseline":
         note(f"Now: kapwa agreement {output} --data THE-RELEASE, or kapwa report RUN --people {output}")
+    elif kind == "audit":
+        note(f"Now: kapwa audit apply RUN --labels THE-DRAW --labels {output}")
     else:
         before = "" if kind == "pairs" else f"kapwa ratings {output}, or "
         note(f"Now: {before}kapwa report RUN --people {output}")

@@ -20,7 +20,8 @@ from kapwa.studio.core.desks import DESKS, Field, Option, Shown, Task, Work
 from kapwa.studio.core.roles import RATER, VALIDATOR
 from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.core.text import key_of
-from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED
+from kapwa.studio.ratings.audits import AUDIT
+from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, YES_OR_NO
 from kapwa.studio.ratings.events import mark_of
 from kapwa.studio.ratings.tables import Drawn, TaskSet
 from kapwa.studio.situations.fields import prompts
@@ -31,6 +32,7 @@ _TITLES = {
     "criteria": gettext_noop("Rate answers"),
     "errors": gettext_noop("Say what is wrong with answers"),
     "adaptation": gettext_noop("Rate how well texts fit their readers"),
+    AUDIT: gettext_noop("Say whether answers are right"),
     PAIRS: gettext_noop("Compare two texts"),
     BASELINE: gettext_noop("Choose what people here would do"),
 }
@@ -79,7 +81,7 @@ class RatingDesk:
         """Return what was said, by the identity of the texts and not by their places."""
         drawn = Drawn.objects.get(id=task.subject)
         order = _order(member, drawn)
-        if self.name in RATED:
+        if self.name in YES_OR_NO:
             chosen = {name: value for name, value in values.items() if name not in ("button", "remark")}
             judgement = {code: value if value in ("yes", "no") else "" for code, value in chosen.items()}
         else:
@@ -114,7 +116,10 @@ class RatingDesk:
         texts = [drawn.texts[place] for place in _order(member, drawn)]
         names = [_("The answer to rate")]
         if self.name in RATED:
-            fields = _criteria(RATED[self.name])
+            asked = rating_suite(RATED[self.name]).criteria
+            fields = [_yes_or_no(f"{_(about.name)}: {_(about.question)}", about.code) for about in asked]
+        elif self.name == AUDIT:
+            fields = [_yes_or_no(_(drawn.item["asked"]), drawn.item["criterion"])]
         elif self.name == PAIRS:
             names = [_("Text A"), _("Text B")]
             ties = [Option("tie", _("Both are equally good")), Option("bad", _("Both are bad"))]
@@ -149,11 +154,10 @@ def _choice(label: str, options: Sequence[Option], name: str = "chosen") -> Fiel
     return Field(name, label, "choice", tuple(options), required=True, only_with=("save",))
 
 
-def _criteria(suite: str) -> list[Field]:
-    """Return the questions of a suite's criteria; "I cannot tell" leaves one out, as an empty cell of a sheet does."""
+def _yes_or_no(question: str, name: str) -> Field:
+    """Return a question of a criterion; "I cannot tell" leaves it out, as an empty cell of a sheet does."""
     options = (Option("yes", _("Yes")), Option("no", _("No")), Option("unsure", _("I cannot tell")))
-    criteria = rating_suite(suite).criteria
-    return [_choice(f"{_(asked.name)}: {_(asked.question)}", options, asked.code) for asked in criteria]
+    return _choice(question, options, name)
 
 
 DESKS |= {name: RatingDesk(name) for name in _TITLES}

@@ -19,6 +19,7 @@ from kapwa.runs.directory import Run
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import lock_project, record, single_writer
 from kapwa.studio.core.tables import Project
+from kapwa.studio.ratings.audits import AUDIT, drawn_answers
 from kapwa.studio.ratings.events import drawn_item, mark_of
 from kapwa.studio.ratings.tables import Drawn, TaskSet
 from kapwa.studio.situations.events import ACCEPTED, FROZEN
@@ -28,6 +29,8 @@ from kapwa.studio.situations.tables import Situation
 # What people do with texts, and by which suite's criteria they rate.
 BASELINE, PAIRS = "baseline", "pairs"
 RATED = {"criteria": "kalahi", "errors": "blend", "adaptation": "eecc"}
+# What is judged by questions that are answered with yes or no.
+YES_OR_NO = (*RATED, AUDIT)
 SAMPLE = 60
 
 # What can be drawn: items, each with what the event keeps of it.
@@ -36,7 +39,7 @@ _Drawable = list[tuple[Item, dict[str, Any]]]
 
 def checked_kind(kind: str) -> str:
     """Return ``kind``; raise UsageError where there is no such kind of tasks."""
-    if kind not in (known := (*RATED, PAIRS, BASELINE)):
+    if kind not in (known := (*YES_OR_NO, PAIRS, BASELINE)):
         raise UsageError(f"There is no kind of tasks {kind!r}.", hint=nearest(kind, known))
     return kind
 
@@ -46,29 +49,36 @@ def draw(
 ) -> TaskSet:
     """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
 
-    ``sources``: the folder of a run, for pairs of two; for the baseline data of items with options, or nothing for the
-    project's accepted situations. ``sample``: 60 without it, for the baseline all. ``chosen``: the ``variant`` of the
+    ``sources``: the folder of a run, for pairs of two; for an audit that of its draw; for the baseline data of items
+    with options, or nothing for the project's accepted situations. ``sample``: 60 without it, for the baseline and an
+    audit all. ``chosen``: the ``variant`` of the
     items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
     sources that do not fit the kind, and for too few texts.
     """
-    opened = [open_run(path) for path in sources if kind != BASELINE]
+    opened = [open_run(path) for path in sources if kind not in (BASELINE, AUDIT)]
     suites, tasks = ([run.manifest[name] for run in opened] for name in ("suite", "task"))
     checked_kind(kind)
-    fits = {PAIRS: len(tasks) == 2 and tasks[0] == tasks[1], BASELINE: len(sources) < 2}
+    fits = {PAIRS: len(tasks) == 2 and tasks[0] == tasks[1], BASELINE: len(sources) < 2, AUDIT: len(sources) == 1}
     if not fits.get(kind, suites == [RATED.get(kind)]):
-        hint = "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task."
+        hint = (
+            "criteria: a run of kalahi; errors: of blend; adaptation: of eecc; pairs: RUN --second RUN, of one task; "
+        )
+        hint += "audit: the folder that kapwa audit sample wrote."
         raise UsageError(f"--kind {kind} cannot be drawn from {' and '.join(tasks) or 'that'}.", hint=hint)
+    runs = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in opened]
     if kind == BASELINE:
         rows = _options(project, *sources, **chosen) if sources else _situations(project)
         for item, _row in rows:
             check_options(item)
+    elif kind == AUDIT:
+        rows, drawn_from = drawn_answers(sources[0], chosen.get("where") or {})
+        runs = [drawn_from]
     else:
         rows = _answers(kind, opened, **chosen)
-    runs = [{"label": run.label, "folder": run.path.name, "signature": run.manifest["signature"]} for run in opened]
     with single_writer(), transaction.atomic():
         lock_project(project)
         texts = _left(project, kind, runs, rows, seed)
-        wanted = sample or (len(texts) if kind == BASELINE else SAMPLE)
+        wanted = sample or (len(texts) if kind in (BASELINE, AUDIT) else SAMPLE)
         if not 0 < wanted <= len(texts):
             message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")

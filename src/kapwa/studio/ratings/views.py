@@ -28,6 +28,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show
+from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import unchanged
 from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
@@ -44,12 +45,7 @@ def result_table(project: Project, kind: str) -> bytes:
 
     Situations that changed since they were drawn are left out: nobody judged them as they are.
     """
-    drawn = _drawn(project, checked_kind(kind))
-    rows = [_row(project, thing, judgement) for thing in drawn for judgement in thing.judgements.all()]
-    if not rows:
-        hint = f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}"
-        raise UsageError(_("Nobody has judged anything of this kind yet."), hint=hint)
-    rows.sort(key=itemgetter("item_id", "rater"))
+    rows = _rows(project, kind)
     columns: tuple[str, ...] = PAIR_COLUMNS
     if kind == BASELINE:
         columns = ("item_id", "rater", "choice", "remark")
@@ -57,7 +53,18 @@ def result_table(project: Project, kind: str) -> bytes:
     elif kind in RATED:
         codes = [criterion.code for criterion in rating_suite(RATED[kind]).criteria]
         columns = (*RATING_KEY[1:], "rater", "response", *codes, "remark")
+    elif kind == AUDIT:
+        columns = label_columns(rows)
     return csv_bytes(columns, [[row.get(column, "") for column in columns] for row in rows])
+
+
+def _rows(project: Project, kind: str) -> list[dict[str, Any]]:
+    drawn = _drawn(project, checked_kind(kind))
+    rows = [_row(project, thing, judgement) for thing in drawn for judgement in thing.judgements.all()]
+    if not rows:
+        hint = f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}"
+        raise UsageError(_("Nobody has judged anything of this kind yet."), hint=hint)
+    return sorted(rows, key=itemgetter("item_id", "rater"))
 
 
 def _drawn(project: Project, kind: str) -> list[Drawn]:
@@ -78,6 +85,8 @@ def _row(project: Project, drawn: Drawn, judgement: Judgement) -> dict[str, Any]
     row = drawn.item | {"item_id": drawn.item["id"], "pair_id": code, "response_id": code, "remark": judgement.remark}
     row |= {"rater": f"r{key_of(project, f'rater/{judgement.author}')[:10]}"}
     labels = [run["label"] for run in drawn.set.runs]
+    if drawn.set.kind == AUDIT:
+        return row | {"response": drawn.texts[0]} | label_of(drawn.item, judgement.values)
     if drawn.set.kind in RATED:
         return row | judgement.values | {"model": labels[0], "response": drawn.texts[0]}
     chosen = judgement.values["chosen"]
@@ -92,6 +101,8 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
 
     Raises UsageError and DataError where there is nothing to analyse.
     """
+    if kind == AUDIT:
+        return label_block(_rows(project, kind))
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         table = Path(place) / f"{kind}.csv"
         table.write_bytes(result_table(project, kind))

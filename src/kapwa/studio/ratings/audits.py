@@ -1,0 +1,115 @@
+"""Answers of a recorded draw, labelled in the studio: from the folder that ``kapwa audit sample`` wrote, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.datasets.sheets import sheet_files
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.judging.draws import CANNOT, DRAW, read_draw, rubric_of
+from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.records import Item
+from kapwa.report.people import agreement_table
+from kapwa.stats.agreement import Coefficient
+from kapwa.studio.ratings.events import drawn_item
+from kapwa.tables_io import read_sheet
+
+AUDIT = "audit"
+# The columns of labels before that of the criterion, and after it.
+_BEFORE, _AFTER = ("draw", "answer", "rater"), ("rubric", "response", "remark")
+
+
+def drawn_answers(folder: str | Path, where: Mapping[str, str | Sequence[str]]) -> tuple[list[Any], dict[str, str]]:
+    """Return the texts of one culture's answers in a draw, each as the item and what the event keeps of it.
+
+    Beside them what the set keeps of the draw. The item's id is the answer's code: a text that several systems gave is
+    labelled once. Raises UsageError for a folder without a draw and for answers of several cultures.
+    """
+    place = Path(folder)
+    if not (place / DRAW).is_file():
+        raise UsageError(f"{place} holds no draw.", hint="Name the folder that kapwa audit sample wrote.")
+    made = read_draw(place)
+    answers = made.key.unique("answer", maintain_order=True)
+    for column, values in where.items():
+        if column not in answers.columns:
+            raise UsageError(f"Answers have no {column!r}.", hint=nearest(column, answers.columns))
+        answers = answers.filter(pl.col(column).is_in([values] if isinstance(values, str) else list(values)))
+    cultures = sorted(answers["culture"].unique())
+    if len(cultures) != 1:
+        known = ", ".join(sorted(made.key["culture"].unique()))
+        message = f"The draw has answers of {len(cultures) or 'no'} such cultures; people label those of one."
+        raise UsageError(message, hint=f"Choose one of {known}, such as --where culture={made.key['culture'][0]}")
+    asked = _asked(place)
+    rubric = rubric_of(made.rubric.partition("@")[0])
+    about = {"draw": made.id, "rubric": made.rubric, "criterion": rubric.criterion, "asked": rubric.question}
+    rows = [_drawable(row, asked, about, place) for row in answers.iter_rows(named=True)]
+    return rows, {"label": made.id, "folder": place.name, "signature": made.rubric}
+
+
+def _asked(place: Path) -> dict[str, tuple[str, str]]:
+    """The question of each answer's code, and its English, as they stand on the sheets."""
+    return {
+        row.cells.get("answer", ""): (row.cells.get("question", ""), row.cells.get("question_en", ""))
+        for path in sheet_files(place, "verdicts")
+        for row in read_sheet(path)
+    }
+
+
+def _drawable(
+    row: Mapping[str, Any], asked: Mapping[str, tuple[str, str]], about: Mapping[str, str], place: Path
+) -> tuple[Item, dict[str, Any]]:
+    if row["answer"] not in asked:
+        raise DataError(
+            f"no sheet has the answer {row['answer']}.", path=place, hint="Keep the sheets beside the draw."
+        )
+    question, english = asked[row["answer"]]
+    language = row["language"]
+    names = {"suite": "", "category": "", "topic": "", "variant": row["variant"], "cluster": row["cluster"]}
+    item = Item(row["answer"], culture=row["culture"], language=language, fields={"prompt": question}, **names)
+    drawable = drawn_item(item, [row["text"]])
+    drawable["item"] |= about
+    drawable["shown"] = [["question", question, language], *([["question_en", english, "en"]] if english else [])]
+    return item, drawable
+
+
+def label_columns(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the columns of a table of labels, as ``kapwa audit apply`` reads it."""
+    return (*_BEFORE, *dict.fromkeys(row["criterion"] for row in rows), *_AFTER)
+
+
+def label_of(item: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    """Return what a row of labels says of a judgement; who could not tell "cannot assess"."""
+    return {"answer": item["id"], item["criterion"]: values.get(item["criterion"]) or CANNOT}
+
+
+def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what people said so far as a block of a report; the scores that it corrects need the runs."""
+    said = [{**row, "label": row[row["criterion"]]} for row in rows]
+    by_answer: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in said:
+        if row["label"] != CANNOT:
+            by_answer.setdefault((row["draw"], row["answer"], row["cluster"]), {})[row["rater"]] = row["label"]
+    raters = sorted({row["rater"] for row in said})
+    table = [[labels.get(rater) for rater in raters] for labels in by_answer.values()]
+    yes, labels = (sum(row["label"] in wanted for row in said) for wanted in (("yes",), ("yes", "no")))
+    sentences = [
+        f"{len(raters)} people gave {labels} labels of {len(by_answer)} answers: {yes} yes, {labels - yes} no."
+    ]
+    if cannot := len(said) - labels:
+        sentences.append(f"{cannot} times somebody could not assess an answer, which counts neither as yes nor as no.")
+    tables = []
+    if len(raters) > 1 and any(len(line) > 1 for line in by_answer.values()):
+        wanted: tuple[Coefficient, ...] = ("percent", "cohen", "krippendorff-nominal")
+        clusters = [cluster for _, _, cluster in by_answer]
+        agreement = agreement_rows(table, clusters, seed=1, coefficients=wanted)
+        frame = pl.DataFrame([{"culture": "", **row} for row in agreement], schema={"culture": pl.String, **SCHEMA})
+        tables.append(agreement_table("audit-agreement", "Agreement between people", frame, {"": said[0]["culture"]}))
+    notes = [
+        "The labels correct the scores of the runs they are of: kapwa audit apply RUN --labels DRAW --labels TABLE"
+    ]
+    criteria = [(said[0]["rubric"], said[0]["asked"])]
+    return {"sentences": sentences, "tables": tables, "more": [], "criteria": criteria, "notes": notes}
