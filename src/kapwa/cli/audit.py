@@ -131,4 +131,30 @@ def apply(
         note(f"Page: {out / 'audit.html'}")
 
 
+@app.command("carry")
+def carry(
+    earlier: Annotated[Path, typer.Argument(metavar="EARLIER", help="The folder of an audit: kapwa audit apply -o.")],
+    later: Annotated[
+        Path, typer.Argument(metavar="LATER", help="That of a new model's answers, a new judge or prompt.")
+    ],
+    margin: Annotated[float, option("SHARE", "How far the bias may have moved: 0.05 is 5 points.")] = 0.05,
+    json: opt.Json = False,
+) -> None:
+    """Say whether the bias that an earlier audit measured carries over to other answers, or another judge.
+
+    Both audits need labels of the same rubric; the later one needs few. It is told by culture and system, and refused
+    for scores of which the earlier audit has no labels.
+    """
+    from kapwa.judging.transport import carried_audits, read_audited
+
+    carried = carried_audits(read_audited(earlier), read_audited(later), margin=margin)
+    if json:
+        show_json(carried.to_dicts())
+        return
+    from kapwa.report.audit import carried_block
+    from kapwa.report.render import render_block
+
+    show(render_block(carried_block(carried, margin)))
+
+
 app.command("items")(items)

@@ -11,12 +11,15 @@ import polars as pl
 
 from kapwa.errors import DataError, UsageError
 from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
+from kapwa.judging.transport import AUDITED_SCHEMA
 from kapwa.people.agreement import has_majority
 from kapwa.people.labelling import agreement_by_culture, nesting_notes, rater_table
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import signature
 from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
 
+# Tables of single answers and labels.
+_SINGLE = ("verdicts", "answers")
 _ESTIMATE = {
     **dict.fromkeys(("n", "labelled", "clusters"), pl.Int64),
     **dict.fromkeys((f"{what}{end}" for what in ("automatic", "people") for end in ("", "_low", "_high")), pl.Float64),
@@ -43,7 +46,8 @@ class Audit:
     people's alone where ``use`` is "people". ``differences``: the same of every two systems, corrected jointly.
     ``raters``: how much more often than others a person says yes on the same answers. ``agreement``: by culture.
     ``verdicts``: the labels (:data:`kapwa.judging.verdicts.VERDICT_SCHEMA`). ``proposals``: wordings that the scorer
-    found wrong and most people right.
+    found wrong and most people right. ``answers``: every answer, with score, label and probability
+    (:data:`kapwa.judging.transport.AUDITED_SCHEMA`).
     """
 
     draw: str
@@ -57,18 +61,20 @@ class Audit:
     agreement: pl.DataFrame
     verdicts: pl.DataFrame
     proposals: pl.DataFrame
+    answers: pl.DataFrame
     notes: tuple[str, ...] = ()
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables by the names of their files."""
-        return {
+        """Return the tables by the names of their files; the answers of a recorded draw only, which others can use."""
+        answers = {"answers": self.answers} if self.draw else {}
+        return answers | {
             "corrected": self.scores,
             **{name: getattr(self, name) for name in ("differences", "raters", "agreement", "verdicts", "proposals")},
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it but the single verdicts as plain values, for JSON."""
-        tables = {name: table.to_dicts() for name, table in self.tables().items() if name != "verdicts"}
+        """Return all of it but single verdicts and answers as plain values, for JSON."""
+        tables = {name: table.to_dicts() for name, table in self.tables().items() if name not in _SINGLE}
         facts = {name: getattr(self, name) for name in ("draw", "rubric", "question", "metric", "title")}
         return {**facts, **tables, "notes": list(self.notes)}
 
@@ -159,6 +165,7 @@ def apply_labels(
         agreement_by_culture(verdicts, draw.seed),
         verdicts,
         _proposals(runs, answers, verdicts, draw),
+        answers.with_columns(rubric=pl.lit(draw.rubric), scorer=pl.lit(scorer or draw.metric)).select(*AUDITED_SCHEMA),
         (*notes, *_notes(verdicts, answers, draw)),
     )
 

@@ -249,3 +249,63 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
     )
     caption = f"Labels for a 95% interval of ± {wording.points(half_width, SHARE, 1)}"
     return Table("audit-plan", caption, plan, columns, note)
+
+
+_CARRIED = {
+    "carries": "carries over",
+    "does-not-carry": "does not carry over",
+    "cannot-tell": "cannot be told yet",
+    "outside-range": "scores unlike those labelled before",
+    "no-labels": "too few labels",
+}
+
+
+def carried_block(carried: pl.DataFrame, margin: float) -> Block:
+    """Whether the bias of an earlier audit is still that of a later one, by culture, language and system."""
+    within = wording.points(margin, SHARE, 1)
+    counts = {state: carried.filter(state=state).height for state in _CARRIED}
+    told = [f"{words} in {counts[state]}" for state, words in _CARRIED.items() if counts[state]]
+    sentence = f"Of {wording.count(carried.height, 'culture and system', 'cultures and systems')}, the scorer’s bias "
+    return {
+        "sentences": [f"{sentence}{', '.join(told)} (margin ± {within})."],
+        "tables": [_carried_table(carried, within)],
+        "more": [],
+        "criteria": [],
+        "notes": [
+            "Only where it carries over may the earlier correction be used for the new answers. "
+            "Elsewhere correct them by their own labels: kapwa audit apply."
+        ],
+    }
+
+
+def _carried_table(carried: pl.DataFrame, within: str) -> Table:
+    def change(row: Row) -> Cell:
+        between = wording.change_interval(row["low"], row["high"], SHARE) if known(row["low"]) else ""
+        return Cell(wording.change(row["change"], SHARE), between, number=True)
+
+    def verdict(row: Row) -> Cell:
+        more = ""
+        if row["state"] == "cannot-tell":
+            needed = (
+                "more labels of the earlier answers" if row["needed"] is None else f"about {row['needed']:,} labels"
+            )
+            more = f"needs {needed}"
+        if row["state"] == "outside-range":
+            more = f"{wording.amount(row['outside'], SHARE)} of the answers"
+        return Cell(_CARRIED[row["state"]], more, strong=row["state"] == "carries")
+
+    columns = [
+        Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
+        text_column("System", "system"),
+        Column("Bias before", lambda row: Cell(wording.change(row["before"], SHARE), number=True)),
+        Column("now", lambda row: Cell(wording.change(row["after"], SHARE), number=True)),
+        Column("Change", change),
+        Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)),
+        Column("The bias", verdict),
+    ]
+    note = (
+        f"Bias in points: the scorer’s share right less people’s. Under the change is its 90% interval: the bias "
+        f"carries over where all of it lies within ± {within}, and does not where all lies outside; each line errs in "
+        f"5 of 100."
+    )
+    return Table("audit-carried", "Does the bias of the earlier audit carry over?", carried, columns, note)

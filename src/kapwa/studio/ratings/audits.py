@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from kapwa.datasets.sheets import sheet_files
+from kapwa.datasets.sheets import DRAW, sheet_files
 from kapwa.errors import DataError, UsageError, nearest
-from kapwa.judging.draws import CANNOT, DRAW, read_draw, rubric_of
+from kapwa.judging.draws import read_draw
+from kapwa.judging.rubrics import CANNOT
 from kapwa.people.agreement import SCHEMA, agreement_rows
 from kapwa.records import Item
 from kapwa.report.people import agreement_table
@@ -44,8 +45,8 @@ def drawn_answers(folder: str | Path, where: Mapping[str, str | Sequence[str]]) 
         message = f"The draw has answers of {len(cultures) or 'no'} such cultures; people label those of one."
         raise UsageError(message, hint=f"Choose one of {known}, such as --where culture={made.key['culture'][0]}")
     asked = _asked(place)
-    rubric = rubric_of(made.rubric.partition("@")[0])
-    about = {"draw": made.id, "rubric": made.rubric, "criterion": rubric.criterion, "asked": rubric.question}
+    question = made.asked.in_language(answers["language"][0])
+    about = {"draw": made.id, "rubric": made.rubric, "criterion": made.asked.criterion, "asked": question}
     rows = [_drawable(row, asked, about, place) for row in answers.iter_rows(named=True)]
     return rows, {"label": made.id, "folder": place.name, "signature": made.rubric}
 
