@@ -9,14 +9,14 @@ import typer
 
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
-from kapwa.cli.output import note, show, show_json
+from kapwa.cli.output import check_place, note, show, show_json
 
 
 def items(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[RUN|ANSWERS]...",
+            metavar="[RUN|ANSWERS]",
             help="Runs of one task, filled choice sheets, tables of people's own answers, or folders of sheets.",
             show_default=False,
         ),
@@ -52,6 +52,7 @@ def items(
     from kapwa.report.render import render_block
     from kapwa.tables_io import csv_bytes
 
+    check_place(out, folder=True)
     known = None if task is None else kapwa.load_task(task, data=data, variant=variant).items()
     audit = kapwa.audit_items(sources or (), items=known, key=key, groups=groups, metric=metric)
     if out is not None:
