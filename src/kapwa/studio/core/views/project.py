@@ -84,8 +84,10 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             consent_texts = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
             if not any(text.strip() for text in consent_texts.values()):
                 raise UsageError(_("A consent text cannot be empty."))
-            texts.publish(project, consent_texts)
-            changed = ["consent"]
+            before_them = {consent.language: consent.text for consent in texts.newest(project)}
+            if before_them != {tag: text for tag, typed in consent_texts.items() if (text := tidy(typed, 20_000))}:
+                texts.publish(project, consent_texts)
+                changed = ["consent"]
         elif request.POST.get("action") == "questions":
             project.questions = {}
             for question in questionnaire(project, ours=True):
