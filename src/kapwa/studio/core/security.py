@@ -159,7 +159,8 @@ def _onward(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """Let the script that keeps what is typed follow a redirect itself, once it has dropped what arrived here."""
     if KEPT in request.headers and answer.status_code == 302:
         answer.status_code = 204
-        answer.headers["Kapwa-Onward"] = answer.headers.pop("Location")
+        answer.headers["Kapwa-Onward"] = answer.headers["Location"]
+        del answer.headers["Location"]
     return answer
 
 
