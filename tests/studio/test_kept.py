@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, KAPWA, PHONE, api, invited, kapwa
+from studio_browser import CHROMIUM, KAPWA, PHONE, PICTURES, api, invited, kapwa, violations
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 HOST = "studio.test"  # no name of this machine, so no secure context: neither a service worker nor crypto.subtle
@@ -73,6 +73,11 @@ class Desk(NamedTuple):
     button: str
     others: Callable[[Any], None]
 
+    @property
+    def home(self) -> str:
+        """The page of its project."""
+        return "/".join(self.path.split("/")[:3]) + "/"
+
 
 def _question(page: Any) -> None:
     page.get_by_label("Topic").select_option(index=1)
@@ -118,6 +123,27 @@ class Person:
         self.page.locator("main").get_by_role("button", name="Continue").click()
         self.page.locator("#keep").wait_for(state="attached")
 
+    def sign_in(self, path: str) -> Any:
+        """Come in again on a phone on which nobody is here, on the way to a page."""
+        self.page.goto(self.studio.address + path)
+        self.page.get_by_label("Code").fill(self.code)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.locator("html[data-keeps]").wait_for(state="attached")
+        return self.page
+
+    def sign_out(self, *, delete: bool) -> None:
+        """End the visit on purpose; what is not sent is deleted, or nothing happens."""
+        self.page.once("dialog", lambda dialog: dialog.accept() if delete else dialog.dismiss())
+        self.page.get_by_role("button", name="Sign out on this device").click()
+
+    def look(self, label: str) -> None:
+        """Hold the page against axe, keep a picture, and refuse sideways scrolling."""
+        assert violations(self.page, colours=True) == [], label
+        wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, label
+        if PICTURES:
+            self.page.screenshot(path=Path(PICTURES) / f"kept-{label}.png", full_page=True)
+
     def open(self, path: str) -> Any:
         self.page.goto(self.studio.address + path)
         self.page.locator("html[data-keeps]").wait_for(state="attached")
@@ -137,8 +163,9 @@ class Person:
         self.page.locator("html[data-keeps]").wait_for(state="attached")
 
 
-@pytest.fixture
-def studio(tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    tmp_path = tmp_path_factory.mktemp("served")
     kapwa("studio", "new", "bayan", "--language", "fil", cwd=tmp_path)
     kapwa("studio", "new", "araw", "--form", "blend", "--language", "ko", cwd=tmp_path)
     kapwa("studio", "new", "misr", "--form", "eecc", "--language", "ar", cwd=tmp_path)
@@ -149,7 +176,7 @@ def studio(tmp_path: Path) -> Iterator[Served]:
     served.kill()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     rules = f"--host-resolver-rules=MAP {HOST} 127.0.0.1"
     with api.sync_playwright() as started:
@@ -174,10 +201,7 @@ def cut_while_typing(kind: str, who: Person, path: str) -> None:
         who.page.go_back()
     elif kind == "ended visit":
         who.end_visit()
-        who.page.goto(who.studio.address + path)  # which leads to the door
-        who.page.get_by_label("Code").fill(who.code)
-        who.page.get_by_role("button", name="Sign in").click()
-        who.page.locator("html[data-keeps]").wait_for(state="attached")
+        who.sign_in(path)
     elif kind == "restart":
         who.studio.kill()
         who.studio.start()
@@ -189,7 +213,7 @@ def cut_while_typing(kind: str, who: Person, path: str) -> None:
     who.open(path)
 
 
-def cut_while_sending(kind: str, who: Person, press: Callable[[], None]) -> None:
+def cut_while_sending(kind: str, who: Person, home: str, press: Callable[[], None]) -> None:
     """Let something happen to what is sent, until it has arrived."""
     page = who.page
     posts = lambda address: True  # noqa: E731 - Playwright asks it of every address
@@ -221,8 +245,7 @@ def cut_while_sending(kind: str, who: Person, press: Callable[[], None]) -> None
         page.get_by_text(UNSENT).wait_for()
         who.anew()
         who.context.set_offline(False)
-        who.open("/p/bayan/")
-        page = who.page
+        page = who.open(home)  # any page of the project sends it
     else:
         who.end_visit()
         press()
@@ -260,8 +283,104 @@ def test_nothing_typed_is_lost_and_nothing_is_sent_twice(studio: Served, ana: Pe
         assert page.locator(desk.field).first.input_value() == text, happened[-1]
         assert page.get_by_text(HERE).is_visible(), happened[-1]
         desk.others(page)
-        cut_while_sending(happened[-1][2], ana, page.locator(desk.button).first.click)
+        cut_while_sending(happened[-1][2], ana, desk.home, page.locator(desk.button).first.click)
         print(f"{n}: {' / '.join(happened[-1])}: {time.monotonic() - started:.1f} s", flush=True)
         recorded = studio.bodies()
         assert [sum(text in body for body in recorded) for text in texts] == [1] * len(texts), happened[-1]
-    assert ana.open("/p/bayan/").locator("#keep").is_hidden()  # nothing waits
+    for desk in DESKS.values():
+        assert ana.open(desk.home).locator("#keep").is_hidden()  # nothing waits
+
+
+# What the databases of everybody on the phone hold.
+EVERYTHING = """async () => {
+  const { openDB } = await import("/static/studio/vendor/idb-8.0.3.js");
+  const found = await Promise.all((await indexedDB.databases()).map(async ({ name }) => {
+    const database = await openDB(name);
+    const facts = await database.getAll("facts");
+    database.close();
+    return facts;
+  }));
+  return JSON.stringify(found);
+}"""
+
+
+def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(studio: Served, chromium: Any) -> None:
+    """Two people on one phone."""
+    context = chromium.new_context(viewport=PHONE)
+    berto, carla = Person(context, studio), Person(context, studio)
+    path, field, button = DESKS["situations"][:3]
+    berto.arrive(invited(studio.folder, "bayan", "writer")[0], "Berto")
+    berto.open(path).locator(field).fill("lihim ni Berto")
+    berto.page.get_by_text(HERE).wait_for()
+    context.clear_cookies()  # as when a visit ends by its age
+    carla.arrive(invited(studio.folder, "bayan", "writer")[0], "Carla")
+    for page in (carla.open("/p/bayan/"), carla.open(path)):
+        assert "lihim" not in page.content()
+        assert page.locator("#keep").is_hidden()
+    # Berto's page is still open in another window, and sends nothing in her name.
+    berto.page.locator(button).click()
+    berto.page.get_by_text(OUT).wait_for()
+    carla.page.locator(field).fill("lihim ni Carla")
+    carla.page.get_by_text(HERE).wait_for()
+    carla.sign_out(delete=False)
+    assert carla.page.locator(field).input_value() == "lihim ni Carla"
+    carla.sign_out(delete=True)
+    carla.page.get_by_label("Code").wait_for()
+    assert "Carla" not in carla.page.evaluate(EVERYTHING)
+    assert "lihim ni Berto" in carla.page.evaluate(EVERYTHING)
+    assert not any("lihim" in body for body in studio.bodies())
+    berto.page.close()
+    berto.page = carla.page
+    berto.sign_in("/p/bayan/").get_by_text(SENT).wait_for()  # what he had pressed the button for
+    assert sum("lihim ni Berto" in body for body in studio.bodies()) == 1
+    berto.open(path).locator(field).fill("hindi naipadala")
+    berto.page.get_by_text(HERE).wait_for()
+    berto.page.goto(f"{studio.address}/p/bayan/withdraw/")
+    berto.page.get_by_text(HERE[:20]).wait_for()
+    berto.page.get_by_label("Remove my contributions, too.").check()
+    berto.page.get_by_label("I am sure.").check()
+    berto.page.get_by_role("button", name="Withdraw").click()
+    berto.page.get_by_text("What you asked for has been done").wait_for()
+    berto.page.wait_for_function(f"async () => !(await ({EVERYTHING})()).includes('hindi')")
+    context.close()
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "am"])
+def test_the_page_says_which_it_is_in_the_readers_language(studio: Served, chromium: Any, language: str) -> None:
+    """Saved here, not sent, sent; also where the device is full."""
+    who = Person(chromium.new_context(viewport=PHONE, has_touch=True), studio)
+    path, field, button = DESKS["situations"][:3]
+    who.arrive(invited(studio.folder, "bayan", "writer")[0], f"Dina {language}")
+    who.context.add_cookies([{"name": "django_language", "value": language, "url": studio.address}])
+    page = who.open(path)
+    page.locator(field).fill(f"{language} ሰላም مرحبا")
+    page.locator(".kept .hint").wait_for()
+    who.look(f"{language}-saved-here")
+    page.reload()
+    page.locator(".kept button").wait_for()
+    who.look(f"{language}-back")
+    who.context.set_offline(True)
+    page.locator(button).click()
+    page.locator(".kept .warn").wait_for()
+    who.look(f"{language}-not-sent")
+    who.context.set_offline(False)
+    page.locator("#keep .hint").wait_for()
+    who.look(f"{language}-sent")
+    # A device without room: it says so, and what is typed can still be sent.
+    page = who.open(path)
+    full = "() => { throw new DOMException('', 'QuotaExceededError'); }"
+    page.evaluate(f"() => {{ IDBObjectStore.prototype.put = {full} }}")
+    page.locator(field).fill(f"{language} puno")
+    page.locator(".kept .warn").wait_for()
+    who.look(f"{language}-full")
+    with page.expect_navigation():
+        page.locator(button).click()
+    assert sum(f"{language} puno" in body for body in studio.bodies()) == 1
+    # What is not sent is named on every other page.
+    page = who.open(path)
+    page.locator(field).fill(f"{language} ሌላ")
+    page.locator(".kept .hint").wait_for()
+    page = who.open("/p/bayan/")
+    page.locator("#keep li a").wait_for()
+    who.look(f"{language}-elsewhere")
+    who.context.close()
