@@ -133,8 +133,9 @@ class Person:
 
     def sign_out(self, *, delete: bool) -> None:
         """End the visit on purpose; what is not sent is deleted, or nothing happens."""
-        self.page.once("dialog", lambda dialog: dialog.accept() if delete else dialog.dismiss())
-        self.page.get_by_role("button", name="Sign out on this device").click()
+        with self.page.expect_event("dialog") as asked:
+            self.page.get_by_role("button", name="Sign out on this device").click()
+        _ = asked.value.accept() if delete else asked.value.dismiss()
 
     def look(self, label: str) -> None:
         """Hold the page against axe, keep a picture, and refuse sideways scrolling."""

@@ -147,11 +147,11 @@ def _answer(
         with single_writer(), transaction.atomic():
             for visit in arguments:
                 lock_project(visit.project)  # so that what is looked up before it is written is true on every database
+            if _taken(request, *arguments):
+                return HttpResponse(status=204)
             # What was read before the wait may be gone: the member by their withdrawal, or texts of the project.
             return _onward(request, view(request, *map(_anew, arguments), **captured))
     except KapwaError as error:
-        if _taken(request, *arguments):
-            return HttpResponse(status=204)
         return problem(request, error, 409 if isinstance(error, (ConflictError, RefusedError)) else 400)
 
 
@@ -165,7 +165,7 @@ def _onward(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 def _taken(request: HttpRequest, *visits: Visit) -> bool:
-    """Whether the script sends what was taken before, as it did not get the answer: a view may see no change in it."""
+    """Whether the script sends what was taken before, as it did not get the answer."""
     number = request.POST.get("uuid", "")
     sent_again = request.headers.get(KEPT) == "again" and _ID.fullmatch(number)
     return bool(sent_again) and any(

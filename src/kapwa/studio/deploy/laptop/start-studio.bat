@@ -4,7 +4,7 @@ cd /d "%~dp0"
 set "PATH=%USERPROFILE%\.local\bin;%PATH%"
 where kapwa >nul 2>nul && goto installed
 where uv >nul 2>nul || powershell -ExecutionPolicy ByPass -Command "irm https://astral.sh/uv/install.ps1 | iex"
-uv tool install --python 3.12 "kapwa[studio]=={version}" || goto failed
+uv tool install --python 3.12 "kapwa[studio]" || goto failed
 :installed
 if exist kapwa-studio\secret.key goto begun
 set /p name="A short name for your project, in small letters, such as my-culture: "

@@ -4,7 +4,7 @@ cd "$(dirname "$0")" || exit 1
 PATH="$HOME/.local/bin:$PATH"
 if ! command -v kapwa > /dev/null; then
     command -v uv > /dev/null || curl -LsSf https://astral.sh/uv/install.sh | sh
-    uv tool install --python 3.12 "kapwa[studio]=={version}" || exit 1
+    uv tool install --python 3.12 "kapwa[studio]" || exit 1
 fi
 if [ ! -f kapwa-studio/secret.key ]; then
     printf 'A short name for your project, in small letters, such as my-culture: '

@@ -91,7 +91,7 @@ class Typed {
     if (draft.state === "refused") return this.copy(draft.message);
     const values = new Map();
     for (const [name, value] of draft.entries) values.set(name, [...(values.get(name) || []), value]);
-    for (const name of SERVERS) if (values.has(name)) this.hidden[name] = values.get(name)[0];
+    if (values.has("base")) [this.hidden.base] = values.get("base"); // the text that was changed, as it was then
     for (const field of this.form.elements) {
       if (!field.name || ["hidden", "submit", "file"].includes(field.type)) continue;
       const given = values.get(field.name) || [];
@@ -145,7 +145,6 @@ class Typed {
   // The studio said no: it can be changed and sent again, as another where its number is taken.
   async refused(message, wrong) {
     this.unlock();
-    this.hidden.uuid = this.draft.entries.find(([name]) => name === "uuid")?.[1];
     if (this.draft.state === "refused") this.hidden.uuid = number();
     this.say("refused", message);
     const field = this.form.elements[`field_${wrong}`];
