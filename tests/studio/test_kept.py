@@ -143,7 +143,7 @@ class Person:
         wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, label
         if PICTURES:
-            self.page.screenshot(path=Path(PICTURES) / f"kept-{label}.png", full_page=True)
+            self.page.screenshot(path=Path(PICTURES) / f"kept-{label}.png")
 
     def open(self, path: str) -> Any:
         self.page.goto(self.studio.address + path)
