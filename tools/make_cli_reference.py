@@ -54,6 +54,9 @@ VERBS = (
     "studio import-work",
     "studio export",
     "studio check",
+    "studio backup",
+    "studio deploy",
+    "studio doctor",
     "doctor",
     "skill",
 )

@@ -240,13 +240,11 @@ async function sent(draft, onward) {
   if (store) await store.dropDraft(draft.key).catch(() => {});
   const typed = forms.get(draft.key);
   if (!typed) return tell(box, "sent");
-  if (store) await store.setFact("sent", true).catch(() => {});
   const next = new URL(onward || draft.page, location.href);
-  if (!next.hash) next.hash = new URL(draft.action).hash;
-  const stays = next.pathname + next.search === location.pathname + location.search;
-  location.assign(next);
-  if (stays && next.hash) location.reload(); // to go to a place on a page alone loads nothing
-  return null;
+  const place = next.hash || new URL(draft.action).hash || "#";
+  next.hash = ""; // to go to a place on the same page would load nothing, so the next page goes there itself
+  if (store) await store.setFact("sent", place).catch(() => {});
+  return location.assign(next.href.replace("#", ""));
 }
 
 // All that waits to be sent, also of pages that were closed.
@@ -324,9 +322,11 @@ async function begin() {
   }
   const drafts = store ? await store.drafts() : [];
   for (const draft of drafts) forms.get(draft.key)?.restore(draft);
-  if (store && (await store.fact("sent"))) {
-    await store.setFact("sent", false);
+  const place = store && (await store.fact("sent"));
+  if (place) {
+    await store.setFact("sent", "");
     tell(box, "sent");
+    document.getElementById(place.slice(1))?.scrollIntoView();
   }
   document.documentElement.dataset.keeps = ""; // for tests: what is typed from now on is kept
   await flush();
