@@ -60,6 +60,7 @@ class Typed {
   keep() {
     if (this.draft && this.draft.state === "waiting") return null;
     this.again = true;
+    this.line.dataset.writing = ""; // what the line says is not true of the last letter yet: it is shown pale
     this.writing ??= this.write().finally(() => { this.writing = null; });
     return this.writing;
   }
@@ -72,6 +73,7 @@ class Typed {
       this.draft = same ? null : { key: this.key, page: PAGE, title: title(), state: "typed", entries };
       await this.put();
     }
+    delete this.line.dataset.writing;
   }
 
   async put() {
