@@ -58,6 +58,9 @@ VERBS = (
     "studio import-work",
     "studio export",
     "studio check",
+    "studio backup",
+    "studio deploy",
+    "studio doctor",
     "doctor",
     "skill",
 )

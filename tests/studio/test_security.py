@@ -572,7 +572,7 @@ def test_a_studio_for_every_network_prints_addresses_that_lead_to_it(
     serving.close()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{2,5}", local)
     assert network == local.replace("127.0.0.1", "10.0.0.7")
-    assert commands.remembered_address(tmp_path) == network  # so that links of invitations lead to it, too
+    assert (tmp_path / "address.txt").read_text() == f"{network}\n"  # so that links of invitations lead to it, too
 
 
 def test_a_page_reads_names_of_members_only_where_it_shows_some(project: Any, people: dict[str, Someone]) -> None:

@@ -68,7 +68,7 @@ def new(
     made = commands.new_project(
         name, form=form, title=title, culture=culture, language=language, languages=parse_list(languages)
     )
-    invited = commands.invite_people(made, ["coordinator"], 1, commands.remembered_address(home))[0]
+    invited = commands.invite_people(made, ["coordinator"], 1, "")[0]
     note(f"{made.slug} is in {home}. Serve it: kapwa studio serve" + (f" --home {home}" if home != HOME else ""))
     note("Its coordinator signs in with this code, which works once:")
     show(invited.code)
@@ -77,6 +77,9 @@ def new(
 @app.command("serve")
 def serve(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects that must exist.")] = None,
+    share: Annotated[
+        bool, typer.Option("--share", help="Let phones of your network in, and show the address as a QR code.")
+    ] = False,
     host: Annotated[str, option("HOST", "The address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, option("N", "The port.", min=0, max=65535)] = 8000,
     url: Annotated[str, option("URL", "The address that people use, if it is another, such as https://….")] = "",
@@ -88,7 +91,11 @@ def serve(
     database: Database = None,
 ) -> None:
     """Serve the studio in the browser until interrupted (Ctrl+C)."""
+    host = "0.0.0.0" if share and host == "127.0.0.1" else host  # noqa: S104
     network, names_here = _network(host)
+    if share and not (url or network):
+        hint = "Connect it to the Wi-Fi that the phones use, or give its address with --url."
+        raise UsageError("This machine is in no network, so no phone can reach it.", hint=hint)
     if model:
         from kapwa.loading import checked_spec
 
@@ -104,6 +111,11 @@ def serve(
             note(f"Kapwa Studio is at {address} (Ctrl+C stops it).")
             if others:
                 note(f"On your network: {', '.join(others)}")
+            if share:
+                from kapwa.studio.core.members import as_text
+
+                note(f"Phones open {url or others[0]}, or this picture with their camera:")
+                note(as_text(url or others[0]))
     except KeyboardInterrupt:
         note("Stopped. Everything is saved.")
 
@@ -149,7 +161,9 @@ def invite(
     """Make codes and links with which people sign in; each works for one person, and is shown only now."""
     commands = _open(home, database)
     project = commands.find_project(name)
-    made = commands.invite_people(project, parse_list(role), count, url or commands.remembered_address(home))
+    from kapwa.studio.settings import remembered_address
+
+    made = commands.invite_people(project, parse_list(role), count, url or remembered_address())
     show_table(("code", "link"), [(invitation.code, invitation.link) for invitation in made])
     if qr or output is not None:
         from kapwa.studio.core import members
@@ -342,6 +356,50 @@ def export(
     events = export_project(commands.find_project(name), output, secret=secret)
     note(f"{output}: {events} events. It holds what people told about themselves: keep it as they would want it kept.")
     note(f"{secret}: the project's secret, with which removed answers could be guessed. Keep it in another place.")
+
+
+@app.command("backup")
+def backup(
+    output: Annotated[
+        Path | None, option("FOLDER", "Default: backups in the home folder.", names="-o --output")
+    ] = None,
+    keep: Annotated[int, option("DAYS", "Delete archives that are older.", min=1)] = 30,
+    home: Home = HOME,
+    database: Database = None,
+) -> None:
+    """Write every project as an archive with today's date into a folder, and delete old ones; for each night."""
+    _open(home, database)
+    from kapwa.studio.doctor import back_up
+
+    for path in back_up(output or home / "backups", keep):
+        note(f"Written: {path}")
+
+
+@app.command("deploy")
+def deploy(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write the files to.")],
+    host: Annotated[str, option("NAME", "The server's name. Default: none, to start a laptop's studio.")] = "",
+) -> None:
+    """Write files that put the studio on a server or in a container; without --host, files to double-click."""
+    from kapwa.studio.deploying import write_files
+
+    for name in write_files(folder, host):
+        note(f"Written: {folder / name}")
+
+
+@app.command("doctor")
+def doctor(home: Home = HOME, database: Database = None) -> None:
+    """Say what the studio lacks, each with a remedy: address, certificate, clock, disk, fonts, backup.
+
+    Exit code 1 where something lacks.
+    """
+    _open(home, database)
+    from kapwa.studio.doctor import examine
+
+    findings = examine(_network("0.0.0.0")[0])  # noqa: S104
+    show_table(("what", "state", "remedy"), findings)
+    if any(finding.remedy for finding in findings):
+        raise typer.Exit(1)
 
 
 @app.command("check")

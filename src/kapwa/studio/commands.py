@@ -21,7 +21,7 @@ from kapwa.studio.core.log import differences, rebuild, single_writer
 from kapwa.studio.core.members import invite
 from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.core.withdrawals import undone
-from kapwa.studio.settings import ADDRESS_NAME
+from kapwa.studio.settings import ADDRESS_NAME, LOCAL
 
 # Under this name stands, among migrations, after which one the current tables were made anew.
 _MADE = "studio_tables"
@@ -174,12 +174,6 @@ def clear_traces() -> str:
     return ""
 
 
-def remembered_address(home: Path) -> str:
-    """Return the address under which the studio was served last."""
-    path = home / ADDRESS_NAME
-    return path.read_text(encoding="utf-8").strip() if path.is_file() else "http://127.0.0.1:8000"
-
-
 def serve(
     home: Path,
     *,
@@ -212,7 +206,7 @@ def serve(
     }
     if behind_proxy:
         options |= {
-            "trusted_proxy": "127.0.0.1",
+            "trusted_proxy": "127.0.0.1" if host in LOCAL else "*",  # in a container its host's
             "trusted_proxy_count": 1,
             "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
             "clear_untrusted_proxy_headers": True,

@@ -16,6 +16,7 @@ from kapwa.errors import MissingDependencyError, UsageError
 DATABASE_NAME = "studio.sqlite"
 SECRET_NAME = "secret.key"  # noqa: S105 - a file's name
 ADDRESS_NAME = "address.txt"
+LOCAL = ("127.0.0.1", "localhost", "::1")  # this machine alone
 HERE = Path(__file__).parent
 
 
@@ -143,6 +144,14 @@ def secret_of(home: Path) -> str:
         hint = "Restore it from a copy of the folder. Without it nobody can sign in with their code."
         raise UsageError(f"{path} is damaged: it holds no secret.", hint=hint)
     return secret
+
+
+def remembered_address() -> str:
+    """Return the address under which the studio was served last, which is the one that others reach."""
+    from django.conf import settings
+
+    path: Path = settings.KAPWA_HOME / ADDRESS_NAME
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else "http://127.0.0.1:8000"
 
 
 def _make_secret(path: Path) -> None:

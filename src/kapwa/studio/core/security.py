@@ -24,9 +24,10 @@ from kapwa.studio.core.interface import activate_language
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import ConflictError, lock_project, single_writer
 from kapwa.studio.core.roles import NOBODY
-from kapwa.studio.core.tables import Membership, Person, Project
+from kapwa.studio.core.tables import Event, Membership, Person, Project
 
 SAFE = ("GET", "HEAD")
+KEPT = "Kapwa-Kept"  # the header of what static/studio/keep.js sends
 # The number of a form, or of the text that was seen.
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PROJECT = "p/<slug:project>/"
@@ -142,14 +143,34 @@ def _answer(
     """Call the view; what it writes is written whole or not at all, and its refusals are pages."""
     try:
         if request.method in SAFE or not hold_write_lock:
-            return view(request, *arguments, **captured)
+            return _onward(request, view(request, *arguments, **captured))
         with single_writer(), transaction.atomic():
             for visit in arguments:
                 lock_project(visit.project)  # so that what is looked up before it is written is true on every database
+            if _taken(request, *arguments):
+                return HttpResponse(status=204)
             # What was read before the wait may be gone: the member by their withdrawal, or texts of the project.
-            return view(request, *map(_anew, arguments), **captured)
+            return _onward(request, view(request, *map(_anew, arguments), **captured))
     except KapwaError as error:
         return problem(request, error, 409 if isinstance(error, (ConflictError, RefusedError)) else 400)
+
+
+def _onward(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
+    """Let the script that keeps what is typed follow a redirect itself, once it has dropped what arrived here."""
+    if KEPT in request.headers and answer.status_code == 302:
+        answer.status_code = 204
+        answer.headers["Kapwa-Onward"] = answer.headers["Location"]
+        del answer.headers["Location"]
+    return answer
+
+
+def _taken(request: HttpRequest, *visits: Visit) -> bool:
+    """Whether the script sends what was taken before, as it did not get the answer."""
+    number = request.POST.get("uuid", "")
+    sent_again = request.headers.get(KEPT) == "again" and _ID.fullmatch(number)
+    return bool(sent_again) and any(
+        Event.objects.filter(uuid=number, actor=visit.member.author, project=visit.project).exists() for visit in visits
+    )
 
 
 def _anew(visit: Visit) -> Visit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
@@ -26,6 +27,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Release, change
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
+from kapwa.studio.settings import LOCAL, remembered_address
 from kapwa.suites.eecc.form import attribute_of
 
 MOST_INVITED = 50
@@ -70,7 +72,8 @@ def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
     """Return a code, its link, and the link as a picture."""
     import segno
 
-    link = request.build_absolute_uri(f"/join/{code}/")
+    alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
+    link = urljoin(remembered_address() if alone else request.build_absolute_uri(), f"/join/{code}/")
     return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2)
 
 
@@ -84,8 +87,10 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             consent_texts = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
             if not any(text.strip() for text in consent_texts.values()):
                 raise UsageError(_("A consent text cannot be empty."))
-            texts.publish(project, consent_texts)
-            changed = ["consent"]
+            before_them = {consent.language: consent.text for consent in texts.newest(project)}
+            if before_them != {tag: text for tag, typed in consent_texts.items() if (text := tidy(typed, 20_000))}:
+                texts.publish(project, consent_texts)
+                changed = ["consent"]
         elif request.POST.get("action") == "questions":
             project.questions = {}
             for question in questionnaire(project, ours=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid as uuids
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +25,7 @@ from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRI
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release, Topic
 from kapwa.studio.core.text import pieces, tidy, tidy_line
-from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.common import act, form_number, show
 from kapwa.studio.questions.events import PROMPT, askable
 from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
@@ -99,13 +100,17 @@ def new_question(request: HttpRequest, visit: Visit) -> HttpResponse:
             message = _("A template has one blank, such as {thing}, and at most %(most)s lines to fill it.")
             raise UsageError(message % {"most": _MOST}, hint=_("Go back: what you typed is still there."))
         texts = [checked_text(filling.join(parts), body["kind"]) for filling in fillings]
+    form = form_number(request) or uuids.uuid4()
+    numbers = {text: uuids.uuid5(form, text) for text in texts}
     written = Question.objects.filter(project=visit.project, language=body["language"], text__in=texts)
+    written = written.exclude(id__in=[str(number) for number in numbers.values()])  # by this form, sent again
     if not (fresh := set(texts).difference(written.values_list("text", flat=True))):
         message = _("“%(text)s” already exists.") % {"text": texts[0]}
         raise UsageError(message, hint=_("Go back: what you typed is still there."))
     for text in dict.fromkeys(texts):  # in their order, each once
         if text in fresh:
-            record(visit.project, "question.written", body | {"text": text}, actor=visit.member.author)
+            asked = body | {"text": text}
+            record(visit.project, "question.written", asked, actor=visit.member.author, uuid=numbers[text])
     return redirect("questions", project=visit.project.slug)
 
 

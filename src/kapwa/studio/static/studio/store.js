@@ -15,7 +15,7 @@ export async function forget(gone) {
     if (!name.startsWith("kapwa ")) continue;
     const database = await openDB(name);
     await database.clear("batches");
-    if (gone && name.endsWith(` ${gone}`)) await database.clear("records");
+    if (gone && name.endsWith(` ${gone}`)) for (const table of ["records", "facts"]) await database.clear(table);
     database.close();
   }
 }
@@ -36,6 +36,10 @@ export async function open(project, person) {
     batches: () => database.getAll("batches"),
     fact: (name) => database.get("facts", name),
     setFact: (name, value) => database.put("facts", value, name),
+    // What was typed on pages and is not sent; each under the key of its form.
+    drafts: async () => (await database.getAll("facts")).filter((fact) => fact && fact.entries),
+    putDraft: (draft) => database.put("facts", draft, draft.key),
+    dropDraft: (key) => database.delete("facts", key),
     putBatch: (batch) => database.put("batches", batch),
     dropBatch: (desk) => database.delete("batches", desk),
     put: (record) => database.put("records", record),

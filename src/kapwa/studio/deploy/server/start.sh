@@ -1,0 +1,22 @@
+#!/bin/sh
+# Starts the studio in the present folder, which must last. Settings come from the environment:
+# KAPWA_ADDRESS           the address that people use, such as https://{host}
+# KAPWA_STUDIO_SECRET     32 letters or more that nobody knows; without it a secret is made and kept in the folder
+# KAPWA_STUDIO_DATABASE   postgresql://...; without it a file in the folder
+# KAPWA_PROJECT, KAPWA_FORM, KAPWA_LANGUAGE   the first project, made where there is no studio yet
+# PORT, LISTEN            where it listens
+set -eu
+umask 077
+home=kapwa-studio
+mkdir -p "$home"
+if [ -n "${KAPWA_STUDIO_SECRET:-}" ] && [ ! -f "$home/secret.key" ]; then
+    printf '%s\n' "$KAPWA_STUDIO_SECRET" > "$home/secret.key"
+fi
+unset KAPWA_STUDIO_SECRET
+if [ ! -f "$home/begun" ]; then
+    kapwa studio new "${KAPWA_PROJECT:-my-culture}" --form "${KAPWA_FORM:-kalahi}" --language "${KAPWA_LANGUAGE:-en}" > "$home/first-code.txt"
+    touch "$home/begun"
+    echo "The coordinator signs in with the code in $home/first-code.txt, which works once:"
+    cat "$home/first-code.txt"
+fi
+exec kapwa studio serve --host "${LISTEN:-0.0.0.0}" --port "${PORT:-7860}" --url "${KAPWA_ADDRESS:-https://{host}}" --behind-proxy

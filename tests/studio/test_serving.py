@@ -1,0 +1,290 @@
+"""Ways to serve a studio: files for a server, a container and a laptop; backups, and what a studio lacks."""
+
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import pytest
+from studio_people import Someone
+
+import warm
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+
+HOST = "studio.example.org"
+CADDY, DOCKER, SYSTEMD = (shutil.which(name) for name in ("caddy", "docker", "systemd-analyze"))
+
+
+def kapwa(*words: str, cwd: Path, rc: int = 0) -> subprocess.CompletedProcess[str]:
+    done = warm.kapwa(*words, cwd=cwd)
+    assert done.returncode == rc, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("deployed")
+    kapwa("studio", "deploy", "server", "--host", HOST, cwd=folder)
+    return folder / "server"
+
+
+def test_the_files_of_a_server_hold_its_name_and_a_password_of_their_own(server: Path, tmp_path: Path) -> None:
+    files = {path.relative_to(server).as_posix(): path for path in server.rglob("*") if path.is_file()}
+    assert {"compose.yaml", "Caddyfile", "Dockerfile", "start.sh", "backup.sh", ".env"} <= files.keys()
+    for name, path in files.items():
+        assert not re.search(r"(?<!\$)\{(host|version|password)\}", path.read_text()), name
+    services = yaml.safe_load(files["compose.yaml"].read_text())["services"]
+    assert services["studio"]["environment"]["KAPWA_ADDRESS"] == f"https://{HOST}"
+    assert "ports" not in services["studio"]  # nothing but Caddy reaches it
+    assert "ports" not in services["database"]
+    assert stat.S_IMODE(files[".env"].stat().st_mode) == 0o600
+    kapwa("studio", "deploy", "other", "--host", HOST, cwd=tmp_path)
+    passwords = {
+        re.findall("PASSWORD=(.*)", path.read_text())[0] for path in (files[".env"], tmp_path / "other" / ".env")
+    }
+    assert len(passwords) == 2
+    assert min(map(len, passwords)) == 48
+
+
+def test_files_that_are_there_and_names_that_are_none_are_refused(server: Path, tmp_path: Path) -> None:
+    before = (server / ".env").read_text()
+    assert "already exists" in kapwa("studio", "deploy", str(server), "--host", HOST, cwd=tmp_path, rc=2).stderr
+    assert (server / ".env").read_text() == before
+    for name in ("https://studio.example.org", "studio", "a b.org", "-a.org", "x.org\nadmin off", "{$HOME}.org"):
+        done = kapwa("studio", "deploy", "new", "--host", name, cwd=tmp_path, rc=2)
+        assert "is not the name of a server" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.skipif(CADDY is None, reason="no caddy on this machine")
+def test_caddy_takes_its_file(server: Path, tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    command = [str(CADDY), "validate", "--adapter", "caddyfile", "--config", str(server / "Caddyfile")]
+    done = subprocess.run(command, env={**os.environ, **home}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Valid configuration" in done.stdout + done.stderr
+    formatted = subprocess.run(
+        [str(CADDY), "fmt", str(server / "Caddyfile")], capture_output=True, text=True, check=False
+    )
+    assert formatted.stdout == (server / "Caddyfile").read_text()
+
+
+@pytest.mark.skipif(SYSTEMD is None, reason="no systemd on this machine")
+def test_systemd_takes_its_units(server: Path, tmp_path: Path) -> None:
+    for path in (server / "systemd").iterdir():
+        text = path.read_text().replace("/srv/venv/bin/kapwa", "/bin/true")  # which it looks for
+        (tmp_path / path.name).write_text(text)
+    units = sorted(str(path) for path in tmp_path.iterdir())
+    done = subprocess.run([str(SYSTEMD), "verify", *units], capture_output=True, text=True, check=False)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "kapwa" in line]) == (0, [])
+
+
+@pytest.mark.skipif(DOCKER is None, reason="no docker on this machine")
+def test_compose_takes_its_file(server: Path) -> None:
+    if subprocess.run([str(DOCKER), "compose", "version"], capture_output=True, check=False).returncode:
+        pytest.skip("no docker compose on this machine")
+    done = subprocess.run(
+        [str(DOCKER), "compose", "config", "--quiet"], cwd=server, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_commands_of_the_units_and_scripts_are_ones_that_kapwa_has(server: Path) -> None:
+    """With their options, as the real command line reads them."""
+    texts = [path.read_text() for path in server.rglob("*") if path.is_file()]
+    called = {line for text in texts for line in re.findall(r"kapwa studio (.+)", text)}
+    assert len(called) >= 6
+    for line in called:
+        verb, *words = line.split()
+        offered = kapwa("studio", verb, "--help", cwd=server).stdout
+        assert all(word in offered for word in words if word.startswith("--")), line
+
+
+def started(folder: Path, command: list[str], variables: dict[str, str], typed: str = "") -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(warm.programs()), os.environ["PATH"]])
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables, "PATH": path},
+        stdin=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(typed)
+    process.stdin.close()
+    return process
+
+
+def page_of(port: int, headers: dict[str, str], process: subprocess.Popen[str]) -> Any:
+    """The answer of the page for codes, once there is one."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return urlopen(Request(f"http://127.0.0.1:{port}/enter/", headers=headers), timeout=10)
+        except (URLError, ConnectionError):
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.2)
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    os.killpg(process.pid, 9)
+    process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def test_the_steps_of_the_container_without_a_container(server: Path, tmp_path: Path) -> None:
+    """start.sh in a folder that lasts, twice, as when the host starts the container anew; one secret, from outside."""
+    secret, port = "s" * 40, free_port()
+    variables = {"PORT": str(port), "KAPWA_STUDIO_SECRET": secret, "KAPWA_LANGUAGE": "fil"}
+    seen = {"Host": HOST, "X-Forwarded-Proto": "https"}  # as the host's proxy sends it
+    codes = []
+    for _start in range(2):
+        process = started(tmp_path, ["sh", str(server / "start.sh")], variables)
+        try:
+            answer = page_of(port, seen, process)
+            assert "max-age" in answer.headers["Strict-Transport-Security"]
+            assert all("Secure" in cookie for cookie in answer.headers.get_all("Set-Cookie"))
+        finally:
+            stop(process)
+        codes.append((tmp_path / "kapwa-studio" / "first-code.txt").read_text())
+    home = tmp_path / "kapwa-studio"
+    assert (home / "secret.key").read_text().strip() == secret
+    assert stat.S_IMODE((home / "secret.key").stat().st_mode) == 0o600
+    assert (home / "address.txt").read_text().strip() == f"https://{HOST}"
+    assert codes[0] == codes[1]  # the project is made once
+    assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
+
+
+def test_the_starter_of_a_laptop_makes_a_project_and_shares_it(tmp_path: Path) -> None:
+    kapwa("studio", "deploy", ".", cwd=tmp_path)
+    typed = "baryo\nkalahi\nfil\n\n"
+    process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {}, typed)
+    home = tmp_path / "kapwa-studio"
+    try:
+        end = time.monotonic() + 60
+        while not (home / "address.txt").is_file():
+            if process.poll() is not None and not (home / "address.txt").is_file():
+                assert (home / "secret.key").is_file()
+                pytest.skip("this machine is in no network, or has another server at port 8000")
+            assert time.monotonic() < end
+            time.sleep(0.2)
+    finally:
+        stop(process)
+    assert "127.0.0.1" not in (home / "address.txt").read_text()
+    assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
+
+
+def test_the_starter_of_windows_says_what_the_other_says(tmp_path: Path) -> None:
+    """It cannot run here; its commands of Kapwa and uv are those of the one that can."""
+    kapwa("studio", "deploy", ".", cwd=tmp_path)
+    texts = [(tmp_path / f"start-studio.{kind}").read_bytes() for kind in ("bat", "command")]
+    assert b"\r\n" in texts[0]
+    assert b"\r" not in texts[1]
+
+    def commands(text: bytes) -> list[str]:
+        lines = re.findall(r"(?:kapwa studio|uv tool) .*", text.decode().replace("\r", ""))
+        return [re.sub(r'"[%$](\w+)%?"', r"<\1>", line.split(" ||")[0]) for line in lines]
+
+    assert commands(texts[0]) == commands(texts[1]) != []
+
+
+def test_doctor_says_what_lacks_and_backup_is_one_of_it(tmp_path: Path) -> None:
+    made = kapwa("studio", "new", "baryo", "--language", "fil", cwd=tmp_path)
+    lacks = kapwa("studio", "doctor", cwd=tmp_path, rc=1).stdout
+    assert "none was made" in lacks
+    assert "this machine alone" in " ".join(lacks.split())
+    kapwa("studio", "backup", cwd=tmp_path)
+    kapwa("studio", "backup", "--output", "elsewhere", cwd=tmp_path)
+    (archive,) = (tmp_path / "elsewhere").glob("baryo-????-??-??.zip")
+    old = tmp_path / "elsewhere" / "baryo-2020-01-01.zip"
+    old.write_bytes(b"")
+    (tmp_path / "elsewhere" / "baryo-notes.zip").write_bytes(b"")  # somebody's own
+    kapwa("studio", "backup", "--output", "elsewhere", "--keep", "7", cwd=tmp_path)
+    assert not old.exists()
+    assert sorted(path.name for path in archive.parent.iterdir()) == [archive.name, "baryo-notes.zip", "secrets"]
+    assert "none was made" not in kapwa("studio", "doctor", cwd=tmp_path, rc=1).stdout
+    # It comes back whole, by the code that its coordinator has.
+    kapwa("studio", "import", "again", str(archive), "--home", "restored", cwd=tmp_path)
+    assert made.stdout.strip()
+
+
+def test_doctor_finds_each_fault_and_nothing_where_nothing_is(
+    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    from django.conf import settings
+
+    from kapwa.studio import doctor
+    from kapwa.studio.settings import ADDRESS_NAME
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    people["berto"].post("topics/", {"name": "pista"})
+
+    def lacking(*addresses: str) -> dict[str, str]:
+        return {finding.name: finding.state for finding in doctor.examine(addresses) if finding.remedy}
+
+    served = free_port()
+    (tmp_path / ADDRESS_NAME).write_text(f"http://10.0.0.7:{served}\n")
+    monkeypatch.setattr(doctor, "_answer", lambda url: doctor.Finding("server", url))
+    assert lacking("10.0.0.7").keys() <= {"backup", "fonts"}
+    assert "no address of this machine now" in lacking("10.0.0.8")["address"]
+    monkeypatch.undo()
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    (tmp_path / ADDRESS_NAME).write_text(f"http://127.0.0.1:{served}\n")
+    assert "does not answer" in lacking()["server"]
+    (tmp_path / ADDRESS_NAME).write_text(f"http://{HOST}\n")
+    monkeypatch.setattr(doctor, "_answer", lambda url: doctor.Finding("server", url))
+    assert "reads what is sent" in lacking()["certificate"]
+    (tmp_path / doctor.BACKED_UP).write_text("/backups\n")
+    assert "backup" not in lacking()
+    yesterday = time.time() - 25 * 3600
+    os.utime(tmp_path / doctor.BACKED_UP, (yesterday, yesterday))
+    assert lacking()["backup"].startswith("25 hours old")
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**12, 10**12, 10**8))
+    assert lacking()["disk"] == "0.1 GB free"
+
+    class Before(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(UTC) - timedelta(days=400)
+
+    monkeypatch.setattr(doctor, "datetime", Before)
+    assert "is before the newest entry" in lacking()["clock"]
+
+
+def test_links_name_the_address_that_phones_reach(
+    project: Any, people: dict[str, Someone], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the coordinator sits at the laptop that serves, whose browser says 127.0.0.1."""
+    from django.conf import settings
+
+    from kapwa.studio.settings import ADDRESS_NAME
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    (tmp_path / ADDRESS_NAME).write_text("http://10.0.0.7:8000\n")
+    asked = {"action": "invite", "roles": ["writer"], "count": "1"}
+    ana = people["ana"]
+    for host, shown in (
+        ("127.0.0.1:8000", "10.0.0.7:8000"),
+        ("localhost", "10.0.0.7:8000"),
+        ("testserver", "testserver"),
+    ):
+        page = ana.client.post(ana.full("people/"), asked, headers={"host": host}).content.decode()
+        assert re.findall(r"http://([^/]+)/join/\d", page) == [shown]
