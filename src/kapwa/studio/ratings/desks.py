@@ -119,7 +119,7 @@ class RatingDesk:
             asked = rating_suite(RATED[self.name]).criteria
             fields = [_yes_or_no(f"{_(about.name)}: {_(about.question)}", about.code) for about in asked]
         elif self.name == AUDIT:
-            fields = [_yes_or_no(_(drawn.item["asked"]), drawn.item["criterion"])]
+            fields = [_yes_or_no(drawn.item["asked"], drawn.item["criterion"])]
         elif self.name == PAIRS:
             names = [_("Text A"), _("Text B")]
             ties = [Option("tie", _("Both are equally good")), Option("bad", _("Both are bad"))]
