@@ -75,7 +75,7 @@ def agreement_rows(
             reason = "every answer is the same" if len(used) == 1 else "chance agreement is 1"
             note = f"undefined: {reason if estimate.units else 'no two raters judged the same thing'}"
         elif estimate.low is None:
-            why = f": {estimate.undefined:.0%} of resamples undefined" if estimate.undefined else ""
+            why = f": {estimate.undefined:.0%} of resamples undefined" if estimate.undefined >= 0.005 else ""
             note = f"no interval{why}"
         rows.append({**{column: getattr(estimate, column) for column in SCHEMA if column != "note"}, "note": note})
     return rows
