@@ -263,14 +263,16 @@ def results(
     """Write what people judged, for "kapwa agreement", "kapwa ratings" and "kapwa report --people"."""
     commands = _open(home, database)
     from kapwa.datasets.sheets import write_files
-    from kapwa.studio.ratings.views import result_table
+    from kapwa.studio.ratings.views import result_tables
 
-    for path in write_files({f"{kind}.csv": result_table(commands.find_project(name), kind)}, output):
+    paths = write_files(result_tables(commands.find_project(name), kind), output)
+    for path in paths:
         note(f"Written: {path}")
     if kind == "baseline":
         note(f"Now: kapwa agreement {output} --data THE-RELEASE, or kapwa report RUN --people {output}")
     elif kind == "audit":
-        note(f"Now: kapwa audit apply RUN --labels THE-DRAW --labels {output}")
+        for path in paths:
+            note(f"Now: kapwa audit apply RUN --labels THE-DRAW --labels {path}")
     else:
         before = "" if kind == "pairs" else f"kapwa ratings {output}, or "
         note(f"Now: {before}kapwa report RUN --people {output}")
