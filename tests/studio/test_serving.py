@@ -190,6 +190,15 @@ def test_the_starter_of_a_laptop_makes_a_project_and_shares_it(tmp_path: Path) -
     assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
 
 
+def test_a_starter_whose_project_was_refused_asks_again(tmp_path: Path) -> None:
+    """Else the second double-click would serve a studio that nobody can enter."""
+    kapwa("studio", "deploy", ".", cwd=tmp_path)
+    for _click in range(2):
+        process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {}, "baryo\nkahali\nfil\n\n")
+        assert process.wait(60) == 1
+    assert not (tmp_path / "kapwa-studio" / "address.txt").exists()
+
+
 def test_the_starter_of_windows_says_what_the_other_says(tmp_path: Path) -> None:
     """It cannot run here; its commands of Kapwa and uv are those of the one that can."""
     kapwa("studio", "deploy", ".", cwd=tmp_path)

@@ -44,8 +44,8 @@ _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
 def result_tables(project: Project, kind: str) -> dict[str, bytes]:
     """Return what people said of one kind as CSV tables by their names; raise UsageError where nobody judged anything.
 
-    There is one table, but of several draws of audits each has its own, since each is applied by itself. Situations that
-    changed since they were drawn are left out: nobody judged them as they are.
+    There is one table, but of several draws of audits each has its own, since each is applied by itself. Situations
+    that changed since they were drawn are left out: nobody judged them as they are.
     """
     rows = _rows(project, kind)
     draws = sorted({row["draw"] for row in rows}) if kind == AUDIT else []
