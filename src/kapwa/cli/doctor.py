@@ -33,6 +33,8 @@ def doctor(
     from kapwa.errors import UsageError
 
     if run is not None and (run / DRAW).is_file():
+        if salvage:
+            raise UsageError(f"{run} is a draw, which has no journal.", hint="--salvage needs a run's folder.")
         _labels(run, json)
     elif run is not None:
         _journal(run, salvage, json)
