@@ -372,6 +372,30 @@ def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path:
         kapwa.write_report(others, tmp_path / "report.html", people=[sheets])
 
 
+def test_labels_of_two_draws_stand_apart_on_a_page_and_in_files(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    kapwa.audit_sample(runs, second, n=6, seed=7, people=1)
+    fill(sheets)
+    fill(second)
+    command = [
+        sys.executable,
+        "-m",
+        "kapwa",
+        "report",
+        *(str(run.path) for run in runs),
+        "-o",
+        str(tmp_path / "r.html"),
+    ]
+    command += ["--people", str(sheets), "--people", str(second), "--csv", str(tmp_path / "csv")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for folder, name in ((sheets, "audit-scores.csv"), (second, "audit-scores-2.csv")):
+        draw_id = read_draw(folder).id
+        assert f"(draw {draw_id})" in page
+        signatures = pl.read_csv(tmp_path / "csv" / "people" / name)["signature"].drop_nulls()
+        assert signatures.str.contains(draw_id).all()
+
+
 def test_one_culture_in_two_languages_is_not_called_two_cultures(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
     audit = kapwa.audit_apply(runs, sheets)

@@ -62,15 +62,15 @@ def audit_block(audit: Audit) -> Block:
 def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
     """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
     blocks = []
-    for path in paths:
-        if (path / DRAW).is_file():
-            drawn = {entry["run"] for entry in read_draw(path).runs}
-            audited = [run for run in runs if run.manifest["signature"] in drawn]
-            if not audited:
-                raise UsageError(
-                    f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
-                )
-            blocks.append(audit_block(apply_labels(*labelled(audited, path))))
+    draws = [path for path in paths if (path / DRAW).is_file()]
+    for path in draws:
+        drawn = {entry["run"] for entry in read_draw(path).runs}
+        audited = [run for run in runs if run.manifest["signature"] in drawn]
+        if not audited:
+            raise UsageError(f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from.")
+        audit = apply_labels(*labelled(audited, path))
+        block = audit_block(audit)
+        blocks.append(block if len(draws) == 1 else {**block, "title": f"{block['title']} (draw {audit.draw})"})
     return blocks
 
 
