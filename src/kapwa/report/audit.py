@@ -44,7 +44,8 @@ def audit_block(audit: Audit) -> Block:
     if audit.proposals.height:
         found = wording.count(audit.proposals.height, "wording")
         notes.append(
-            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER lists them."
+            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER writes them to "
+            "proposals.csv."
         )
     return {
         "title": f"What people say of {audit.title}",
@@ -216,14 +217,13 @@ def _rater_table(audit: Audit) -> Table:
         return Cell(wording.change(row["leniency"], SHARE), small, number=True)
 
     columns = [
-        text_column("Person", "rater"),
-        Column("Culture", lambda row: Cell(culture_name(row["culture"]))),
+        Column("Person", lambda row: Cell(clean(row["rater"]), culture_name(row["culture"]))),
+        Column("Milder", ahead),
+        Column("Yes", lambda row: Cell(wording.amount(row["yes"], SHARE), number=True)),
         count_column("Labels", "answers"),
         count_column("Cannot assess", "cannot_assess"),
-        Column("Yes", lambda row: Cell(wording.amount(row["yes"], SHARE), number=True)),
-        Column("Milder than others", ahead),
     ]
-    note = "The last column: points more often yes than the others on the same answers; below 0 is stricter."
+    note = "Milder: points more often yes than the others on the same answers; below 0 is stricter."
     return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, note)
 
 
