@@ -15,6 +15,7 @@ from inspect_ai.scorer import includes, precomputed_scores
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 import kapwa
+from kapwa.cli.doctor import _allowed
 from kapwa.errors import DataError
 from kapwa.exchange.labels import label_counts
 from kapwa.judging.draws import read_draw
@@ -144,3 +145,10 @@ def test_the_doctor_says_how_many_labels_are_missing(imported: Run, tmp_path: Pa
     assert (row["drawn"], row["labelled"], row["missing"]) == (45, 42, 3)
     told = subprocess.run(command[:-1], capture_output=True, text=True, check=True).stdout
     assert "a corrected score" in " ".join(told.split())
+
+
+def test_the_doctor_asks_for_no_more_labels_than_there_can_be() -> None:
+    assert _allowed(60, 40, 0) == "a corrected score"
+    assert _allowed(60, 30, 15).endswith("takes 10 more")
+    assert "10 more, from a larger draw" in _allowed(60, 30, 5)
+    assert "takes 40 questions, and there are 15" in _allowed(15, 15, 0)

@@ -1,6 +1,9 @@
 """Draws, labels and corrected scores: equal draws, known probabilities, refusals, and numbers that are right."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
 from kapwa.judging.plan import plan_labels
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
+from kapwa.report.audit import audit_block
 from kapwa.runs.directory import Run
 
 
@@ -366,6 +370,75 @@ def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path:
     others = planted_runs(tmp_path, cultures=("US",))
     with pytest.raises(UsageError, match="a draw from none of these runs"):
         kapwa.write_report(others, tmp_path / "report.html", people=[sheets])
+
+
+def test_labels_of_two_draws_stand_apart_on_a_page_and_in_files(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    kapwa.audit_sample(runs, second, n=6, seed=7, people=1)
+    fill(sheets)
+    fill(second)
+    command = [
+        sys.executable,
+        "-m",
+        "kapwa",
+        "report",
+        *(str(run.path) for run in runs),
+        "-o",
+        str(tmp_path / "r.html"),
+    ]
+    command += ["--people", str(sheets), "--people", str(second), "--csv", str(tmp_path / "csv")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for folder, name in ((sheets, "audit-scores.csv"), (second, "audit-scores-2.csv")):
+        draw_id = read_draw(folder).id
+        assert f"(draw {draw_id})" in page
+        signatures = pl.read_csv(tmp_path / "csv" / "people" / name)["signature"].drop_nulls()
+        assert signatures.str.contains(draw_id).all()
+
+
+def test_one_culture_in_two_languages_is_not_called_two_cultures(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    audit = kapwa.audit_apply(runs, sheets)
+    assert any("2 cultures" in line for line in audit_block(audit)["sentences"])
+    known = pl.col("culture").is_not_null()
+    as_one = {
+        name: frame.with_columns(culture=pl.when(known).then(pl.lit("Egypt")))
+        for name, frame in (("scores", audit.scores), ("differences", audit.differences))
+    }
+    sentences = audit_block(replace(audit, **as_one))["sentences"]
+    assert any("2 pairs of culture and language" in line for line in sentences)
+    assert not any("2 cultures" in line for line in sentences)
+
+
+def test_numbers_to_read_stand_first_so_that_a_phone_shows_them(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    for table in audit_block(kapwa.audit_apply(runs, sheets))["tables"]:
+        assert table.head[1:4] == ["Corrected", "People alone", "Scorer"]
+        assert {row[0].small for row in table.rows} == {"Egypt, ar", "US, en", "mean of 2"}
+
+
+def test_labels_of_a_draw_are_read_with_its_folder(runs: list[Run], sheets: Path) -> None:
+    """--read-only is no way around the draw: the codes on its sheets are its own."""
+    fill(sheets)
+    with pytest.raises(DataError, match="not of answers that somebody picked") as error:
+        kapwa.audit_apply(runs, first_sheet(sheets), read_only=True)
+    assert "--labels FOLDER" in str(error.value.hint)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "plan", "{run}", "--half-width", "5"],
+        ["audit", "plan", "{run}", "--agreement", "1.5"],
+        ["doctor", "{sheets}", "--salvage"],
+    ],
+)
+def test_options_that_cannot_be_are_named(runs: list[Run], sheets: Path, arguments: list[str]) -> None:
+    places = {"run": str(runs[0].path), "sheets": str(sheets)}
+    command = [sys.executable, "-m", "kapwa", *(word.format(**places) for word in arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert next(word for word in arguments if word.startswith("--")) in done.stderr
 
 
 def test_the_head_of_the_page_says_what_was_measured() -> None:

@@ -68,6 +68,7 @@ def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) ->
         (("--rubric", "correct", "--people", "none.csv"), "none.csv: no such file"),
         (("--rubric", "correct", "--where", "culture=Nowhere"), "No item has culture = 'Nowhere'"),
         (("--rubric", "correct", "--judge", "opnai:x"), "There is no model 'opnai:x'"),
+        (("--rubric", "correct", "--judge", "opnai:x", "--dry-run"), "There is no model 'opnai:x'"),
         (("--rubric", "correct", "--replicas", "2"), "--engine ray"),
     ],
 )
@@ -77,6 +78,7 @@ def test_what_cannot_be_is_said_before_anything_is_asked(
     done = kapwa("judge", judged_runs[0], "--judge", "openai:stub", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
+    assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 

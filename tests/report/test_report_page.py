@@ -174,6 +174,14 @@ def test_how_far_other_peoples_keys_would_move_a_score_is_told() -> None:
     run.tables["keys"] = pl.DataFrame(rows, ["culture", "language", "variant", "low_keys", "high_keys"], orient="row")
     said = "a culture's SEM-B is at most 3.0 to 4.0 points away from the one shown (95%)"
     assert said in Page(render_page([run])).text
+    # Of several systems it is one sentence, so that the board stays on the first screen.
+    other = wide_run(model="org/other", cultures=("Ethiopia", "Greece"))
+    (only,) = (text for text in notes.warnings(arrange([run, other])[0]) if "who might have answered" in text)
+    assert only.startswith("wide-model: averaged over all people")
+    other.tables["keys"] = run.tables["keys"].with_columns(high_keys=pl.col("high_keys") + 0.02)
+    (both,) = (text for text in notes.warnings(arrange([run, other])[0]) if "who might have answered" in text)
+    assert both.startswith("Averaged over all people")
+    assert "is at most 3.0 to 5.0 points away" in both
     del run.tables["keys"]
     assert "who might have answered" not in Page(render_page([run])).text
 

@@ -334,6 +334,10 @@ def test_what_is_kept_is_its_authors_alone_and_goes_when_they_leave(studio: Serv
     carla.page.locator(".kept:not([data-writing])", has_text=HERE).wait_for()
     carla.sign_out(delete=False)
     assert carla.page.locator(field).input_value() == "lihim ni Carla"
+    carla.arrive(invited(studio.folder, "araw", "writer")[0], "Carla")  # what she typed in another project goes, too
+    carla.open(DESKS["questions"].path).locator(DESKS["questions"].field).fill("ikalawa ni Carla")
+    carla.page.locator(".kept:not([data-writing])", has_text=HERE).wait_for()
+    carla.open("/p/bayan/")
     carla.sign_out(delete=True)
     carla.page.get_by_label("Code").wait_for()
     assert "Carla" not in carla.page.evaluate(EVERYTHING)

@@ -6,6 +6,7 @@ import shutil
 import socket
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from studio_people import Someone
 
 import warm
+from kapwa.cli.studio import _network
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
@@ -188,6 +190,47 @@ def test_the_starter_of_a_laptop_makes_a_project_and_shares_it(tmp_path: Path) -
         stop(process)
     assert "127.0.0.1" not in (home / "address.txt").read_text()
     assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("kind", ["::1", "its own"])
+def test_share_takes_an_address_that_is_given(tmp_path: Path, kind: str) -> None:
+    """One of this machine is the one that phones open; this machine alone is none that they could."""
+    reachable, _ = _network("0.0.0.0")
+    if not reachable:
+        pytest.skip("this machine is in no network")
+    host = reachable[0] if kind == "its own" else kind
+    kapwa("studio", "new", "baryo", "--language", "fil", cwd=tmp_path)
+    command = ["kapwa", "studio", "serve", "--share", "--host", host, "--port", str(free_port())]
+    process = started(tmp_path, command, {})
+    try:
+        end = time.monotonic() + 60
+        while not (tmp_path / "kapwa-studio" / "address.txt").is_file():
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.2)
+    finally:
+        stop(process)
+    assert reachable[0] in (tmp_path / "kapwa-studio" / "address.txt").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="this machine makes no networks of its own")
+def test_a_laptop_that_is_a_hotspot_itself_is_reached_by_its_phones() -> None:
+    """Without a way to the Internet there is no address towards it, but one towards the phones."""
+    said = "from kapwa.cli.studio import _network; print(_network('0.0.0.0')[0])"
+    steps = f'ip link set lo up && ip address add 10.42.0.1/24 dev lo && exec {sys.executable} -c "{said}"'
+    done = subprocess.run(["unshare", "-rn", "sh", "-c", steps], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("this machine makes no networks of its own")
+    assert done.stdout.strip() == "['10.42.0.1']"
+
+
+def test_a_starter_whose_project_was_refused_asks_again(tmp_path: Path) -> None:
+    """Else the second double-click would serve a studio that nobody can enter."""
+    kapwa("studio", "deploy", ".", cwd=tmp_path)
+    for _click in range(2):
+        process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {}, "baryo\nkahali\nfil\n\n")
+        assert process.wait(60) == 1
+    assert not (tmp_path / "kapwa-studio" / "address.txt").exists()
 
 
 def test_the_starter_of_windows_says_what_the_other_says(tmp_path: Path) -> None:

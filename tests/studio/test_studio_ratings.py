@@ -54,9 +54,9 @@ def draw(project: Any, *given: Any, **options: Any) -> Any:
 
 def written(project: Any, kind: str, folder: Path) -> Path:
     from kapwa.datasets.sheets import write_files
-    from kapwa.studio.ratings.views import result_table
+    from kapwa.studio.ratings.views import result_tables
 
-    write_files({f"{kind}.csv": result_table(project, kind)}, folder)
+    write_files(result_tables(project, kind), folder)
     return folder
 
 
@@ -319,6 +319,31 @@ def test_a_recorded_draw_is_labelled_and_corrects_the_scores(
         assert value == int(item.partition("/k")[2]) % 2
     assert audit.verdicts.filter(state="cannot-assess")["item_id"].unique().to_list() == [whose["item_id"][0]]
     assert audit.agreement.filter(coefficient="percent")["value"].to_list() == [1.0]
+
+
+def test_several_draws_of_a_project_are_each_written_as_a_table_of_their_own(
+    project: Any, saq: Path, other_saq: Path, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    """Each draw's table corrects the scores by itself; together they would be refused as labels of another draw."""
+    folders = [tmp_path / f"sheets-{seed}" for seed in (3, 4)]
+    for seed, folder in zip((3, 4), folders, strict=True):
+        kapwa.audit_sample([saq, other_saq], folder, n=6, seed=seed, people=1)
+        draw(project, "audit", folder, where=CULTURE)
+    drawn = [json.loads((folder / "draw.json").read_text(encoding="utf-8"))["id"] for folder in folders]
+    for person in raters(project, 2):
+        work(person, "audit", lambda _page, _choices: {"right": "yes"})
+    labels = written(project, "audit", tmp_path / "labels")
+    assert sorted(path.name for path in labels.iterdir()) == [f"audit-{name}.csv" for name in drawn]
+    for folder, name in zip(folders, drawn, strict=True):
+        table = labels / f"audit-{name}.csv"
+        assert {row.cells["draw"] for row in read_sheet(table)} == {name}
+        audit = kapwa.audit_apply([saq, other_saq], [folder, table])
+        assert audit.verdicts.filter(state="judged")["answer"].n_unique() == len(read_sheet(table)) / 2
+    response = people["ana"].client.get(f"/p/{project.slug}/results/audit/table/")
+    archive = zipfile.ZipFile(io.BytesIO(response.content))
+    assert {Path(name).name: archive.read(name) for name in archive.namelist()} == {
+        path.name: path.read_bytes() for path in labels.iterdir()
+    }
 
 
 def test_pairs_are_blind_and_counted_by_the_text_and_by_the_side(

@@ -20,17 +20,19 @@ Variant = Annotated[
     str | None, option("NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the run's first].")
 ]
 Draw = Annotated[int, option("N", "Seed of the draw; recorded.", min=0)]
+WIDTH = "Half the width of a culture's interval: 0.05 is ± 5 points."
+ALIKE = "Without a pilot: how often people and scorer judge alike."
 PEOPLE = "How many people label each answer: so many sheets for each culture."
 
 
 @app.command("plan")
 def plan(
     runs: Runs,
-    half_width: Annotated[float, option("SHARE", "Half the width of a culture's interval: 0.05 is ± 5 points.")] = 0.05,
+    half_width: Annotated[float, option("SHARE", WIDTH, min=0, max=1)] = 0.05,
     pilot: Annotated[
         list[Path] | None, option("PATH", "Labels of a small draw, and the folder of that draw; repeatable.")
     ] = None,
-    agreement: Annotated[float, option("SHARE", "Without a pilot: how often people and scorer judge alike.")] = 0.85,
+    agreement: Annotated[float, option("SHARE", ALIKE, min=0, max=1)] = 0.85,
     seconds: Annotated[float, option("N", "How long a person needs for one answer.", min=1)] = 30.0,
     metric: Metric = None,
     variant: Variant = None,
@@ -137,7 +139,9 @@ def carry(
     later: Annotated[
         Path, typer.Argument(metavar="LATER", help="That of a new model's answers, a new judge or prompt.")
     ],
-    margin: Annotated[float, option("SHARE", "How far the bias may have moved: 0.05 is 5 points.")] = 0.05,
+    margin: Annotated[
+        float, option("SHARE", "How far the bias may have moved: 0.05 is 5 points.", min=0, max=1)
+    ] = 0.05,
     json: opt.Json = False,
 ) -> None:
     """Say whether the bias that an earlier audit measured carries over to other answers, or another judge.

@@ -33,6 +33,8 @@ def doctor(
     from kapwa.errors import UsageError
 
     if run is not None and (run / DRAW).is_file():
+        if salvage:
+            raise UsageError(f"{run} is a draw, which has no journal.", hint="--salvage needs a run's folder.")
         _labels(run, json)
     elif run is not None:
         _journal(run, salvage, json)
@@ -58,20 +60,29 @@ def _installation(json: bool) -> None:
 
 def _labels(folder: Path, json: bool) -> None:
     from kapwa.exchange.labels import label_counts
-    from kapwa.stats.corrected import FEW_LABELS
 
     counts = label_counts(folder)
     if json:
         show_json(counts.to_dicts())
         return
     rows = []
-    for *place, drawn, labelled, missing in counts.rows():
-        lacking = FEW_LABELS - labelled
-        allows = (
-            "a corrected score" if lacking <= 0 else f"people's share alone; a corrected score takes {lacking} more"
-        )
+    for *place, drawn, labelled, questions, missing in counts.rows():
+        allows = _allowed(questions, labelled, missing)
         rows.append((" / ".join(place), str(drawn), str(labelled), str(missing), allows))
     show_table(("Culture, language, variant", "Drawn", "Labelled", "Missing", "What this allows"), rows)
+
+
+def _allowed(questions: int, labelled: int, missing: int) -> str:
+    """What labels of so many of a culture's questions allow, and how many of those drawn or not yet drawn lack."""
+    from kapwa.stats.corrected import FEW_LABELS
+
+    lacking = FEW_LABELS - labelled
+    if lacking <= 0:
+        return "a corrected score"
+    if questions < FEW_LABELS:
+        return f"people's share alone: a corrected score takes {FEW_LABELS} questions, and there are {questions}"
+    larger = "" if lacking <= missing else ", from a larger draw (kapwa audit sample --n)"
+    return f"people's share alone; a corrected score takes {lacking} more{larger}"
 
 
 def _journal(run: Path, save: bool, json: bool) -> None:

@@ -106,14 +106,15 @@ def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: 
     from kapwa.report.wording import count
     from kapwa.runs.preview import count_tokens
 
+    checked = [(spec, checked_spec(spec, options)) for spec in judges]
     requests = [asked.request for asked in planned.asked()]
     if prices.dry_run:
         tell("\n\n".join(f"[{message.role}]\n{message.content}" for message in requests[0].messages) + "\n")
     failed = f" ({count(planned.failed, 'answer')} failed and so cannot be judged)" if planned.failed else ""
     answers = count(len(planned.answers), "pair" if planned.rubric.kind == "pairs" else "answer")
     note(f"{planned.rubric.signed}: {answers}{failed}, {count(len(requests), 'prompt')}.")
-    for spec in judges:
-        tokens = count_tokens(requests, *checked_spec(spec, options))
+    for spec, how in checked:
+        tokens = count_tokens(requests, *how)
         note(tokens_line(spec, tokens, prices.cost(tokens)))
     if prices.dry_run:
         note("Nothing was asked or written.")

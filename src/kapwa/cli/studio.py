@@ -85,15 +85,20 @@ def serve(
     url: Annotated[str, option("URL", "The address that people use, if it is another, such as https://….")] = "",
     model: Annotated[str, option("MODEL", "A model that writers may ask about their drafts, such as smollm2.")] = "",
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy on this machine passes requests on to it.")
+        bool,
+        typer.Option(
+            "--behind-proxy", help="A proxy passes requests on; with --host 0.0.0.0 nothing else may reach the port."
+        ),
     ] = False,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
     """Serve the studio in the browser until interrupted (Ctrl+C)."""
-    host = "0.0.0.0" if share and host == "127.0.0.1" else host  # noqa: S104
+    from kapwa.studio.settings import LOCAL
+
+    host = "0.0.0.0" if share and host in LOCAL else host  # noqa: S104
     network, names_here = _network(host)
-    if share and not (url or network):
+    if share and host in _EVERYWHERE and not (url or network):
         hint = "Connect it to the Wi-Fi that the phones use, or give its address with --url."
         raise UsageError("This machine is in no network, so no phone can reach it.", hint=hint)
     if model:
@@ -114,10 +119,16 @@ def serve(
             if share:
                 from kapwa.studio.core.members import as_text
 
-                note(f"Phones open {url or others[0]}, or this picture with their camera:")
-                note(as_text(url or others[0]))
+                shared = url or (others or [address])[0]
+                note(f"Phones open {shared}, or this picture with their camera:")
+                note(as_text(shared))
     except KeyboardInterrupt:
         note("Stopped. Everything is saved.")
+
+
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
+# Phones of a laptop that is a hotspot itself (NetworkManager, Windows, macOS): it need not have a way to the Internet.
+_HOTSPOTS = ("10.42.0.2", "192.168.137.2", "192.168.2.2")
 
 
 def _network(host: str) -> tuple[list[str], list[str]]:
@@ -129,14 +140,15 @@ def _network(host: str) -> tuple[list[str], list[str]]:
     import ipaddress
     import socket
 
-    if host not in ("0.0.0.0", "::"):  # noqa: S104
+    if host not in _EVERYWHERE:
         return [], [f"[{host}]" if ":" in host else host]
     host_name = socket.gethostname()
     addresses: list[str] = []
-    family, far = (socket.AF_INET6, "2001:db8::1") if host == "::" else (socket.AF_INET, "192.0.2.1")
-    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((far, 9))  # sends nothing; the system says from which address it would
-        addresses.append(probe.getsockname()[0])
+    family, far = (socket.AF_INET6, ["2001:db8::1"]) if host == "::" else (socket.AF_INET, ["192.0.2.1", *_HOTSPOTS])
+    for place in far:
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((place, 9))  # sends nothing; the system says from which address it would
+            addresses.append(probe.getsockname()[0])
     with suppress(OSError):
         addresses += sorted(str(info[4][0]) for info in socket.getaddrinfo(host_name, None, family))
     known = [ipaddress.ip_address(text) for text in dict.fromkeys(addresses)]
@@ -263,14 +275,16 @@ def results(
     """Write what people judged, for "kapwa agreement", "kapwa ratings" and "kapwa report --people"."""
     commands = _open(home, database)
     from kapwa.datasets.sheets import write_files
-    from kapwa.studio.ratings.views import result_table
+    from kapwa.studio.ratings.views import result_tables
 
-    for path in write_files({f"{kind}.csv": result_table(commands.find_project(name), kind)}, output):
+    paths = write_files(result_tables(commands.find_project(name), kind), output)
+    for path in paths:
         note(f"Written: {path}")
     if kind == "baseline":
         note(f"Now: kapwa agreement {output} --data THE-RELEASE, or kapwa report RUN --people {output}")
     elif kind == "audit":
-        note(f"Now: kapwa audit apply RUN --labels THE-DRAW --labels {output}")
+        for path in paths:
+            note(f"Now: kapwa audit apply RUN --labels THE-DRAW --labels {path}")
     else:
         before = "" if kind == "pairs" else f"kapwa ratings {output}, or "
         note(f"Now: {before}kapwa report RUN --people {output}")

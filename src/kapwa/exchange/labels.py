@@ -96,16 +96,18 @@ def read_labels(
 
 
 def label_counts(folder: Path) -> pl.DataFrame:
-    """Of each stratum of the draw in ``folder``: questions drawn, and those of which every answer is labelled."""
+    """Of each stratum of the draw in ``folder``: questions there are, drawn, and with every answer labelled."""
     drawn = read_draw(folder)
     labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
     labelled = verdicts_of(labels, drawn).filter(pl.col("value").is_not_null()).select("run", *UNIT).unique()
+    there_are = pl.DataFrame(drawn.strata).group_by(STRATUM).agg(questions=pl.col("N").sum())
     return (
         drawn.key.join(labelled.with_columns(labelled=True), on=["run", *UNIT], how="left")
         .group_by(*STRATUM, "item_id")
         .agg(pl.col("labelled").fill_null(value=False).all())
         .group_by(STRATUM)
         .agg(drawn=pl.len(), labelled=pl.col("labelled").sum())
+        .join(there_are, on=STRATUM, how="left")
         .sort(STRATUM)
         .with_columns(missing=pl.col("drawn") - pl.col("labelled"))
     )

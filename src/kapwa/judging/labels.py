@@ -129,9 +129,9 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
 
 def _check_same(label: Label, draw: Draw) -> None:
     if label.draw and label.draw != draw.id:
-        raise label.place.error(
-            f"this label is of the draw {label.draw}, not of {draw.id or 'none'}.", "Apply each draw by itself."
-        )
+        remedy = "Apply each draw by itself." if draw.id else "Name the folder of that draw, too: --labels FOLDER"
+        not_of = draw.id or "answers that somebody picked"
+        raise label.place.error(f"this label is of the draw {label.draw}, not of {not_of}.", remedy)
     if label.rubric and label.rubric != draw.rubric:
         raise label.place.error(
             f"this label is by the rubric {label.rubric}; the draw is labelled by {draw.rubric}.",

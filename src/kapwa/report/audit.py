@@ -33,8 +33,8 @@ _MOST_SENTENCES = 6
 
 def audit_block(audit: Audit) -> Block:
     """What the labels say: a sentence for each system and each two, and tables by culture."""
-    whole = [row for row in audit.scores.to_dicts() if row["culture"] is None or _strata(audit, row) == 1]
-    pairs = [row for row in audit.differences.to_dicts() if row["culture"] is None or _strata(audit, row) == 1]
+    whole = [row for row in audit.scores.to_dicts() if row["culture"] is None or len(_strata(audit, row)) == 1]
+    pairs = [row for row in audit.differences.to_dicts() if row["culture"] is None or len(_strata(audit, row)) == 1]
     tables = [_score_table(audit), *([_difference_table(audit)] if audit.differences.height else [])]
     more = [_rater_table(audit)]
     if audit.agreement.height:
@@ -44,11 +44,15 @@ def audit_block(audit: Audit) -> Block:
     if audit.proposals.height:
         found = wording.count(audit.proposals.height, "wording")
         notes.append(
-            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER lists them."
+            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER writes them to "
+            "proposals.csv."
         )
     return {
         "title": f"What people say of {audit.title}",
-        "sentences": [*map(_score_sentence, whole), *map(_difference_sentence, pairs[:_MOST_SENTENCES])],
+        "sentences": [
+            *(_score_sentence(row, _whose(audit, row)) for row in whole),
+            *(_difference_sentence(row, _whose(audit, row)) for row in pairs[:_MOST_SENTENCES]),
+        ],
         "tables": tables,
         "more": more,
         "criteria": [(audit.rubric, audit.question)],
@@ -59,15 +63,15 @@ def audit_block(audit: Audit) -> Block:
 def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
     """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
     blocks = []
-    for path in paths:
-        if (path / DRAW).is_file():
-            drawn = {entry["run"] for entry in read_draw(path).runs}
-            audited = [run for run in runs if run.manifest["signature"] in drawn]
-            if not audited:
-                raise UsageError(
-                    f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
-                )
-            blocks.append(audit_block(apply_labels(*labelled(audited, path))))
+    draws = [path for path in paths if (path / DRAW).is_file()]
+    for path in draws:
+        drawn = {entry["run"] for entry in read_draw(path).runs}
+        audited = [run for run in runs if run.manifest["signature"] in drawn]
+        if not audited:
+            raise UsageError(f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from.")
+        audit = apply_labels(*labelled(audited, path))
+        block = audit_block(audit)
+        blocks.append(block if len(draws) == 1 else {**block, "title": f"{block['title']} (draw {audit.draw})"})
     return blocks
 
 
@@ -91,17 +95,21 @@ def write_audit(audit: Audit, folder: Path) -> Path:
     return folder / "audit.html"
 
 
-def _strata(audit: Audit, row: Row) -> int:
-    """Of how many strata the variant of a row has numbers."""
-    return audit.scores.filter(variant=row["variant"], system=row.get("system", row.get("a")))["culture"].count()
+def _strata(audit: Audit, row: Row) -> pl.Series:
+    """The cultures of the strata of which the variant of a row has numbers; one in two languages stands twice."""
+    rows = audit.scores.filter(variant=row["variant"], system=row.get("system", row.get("a")))
+    return rows["culture"].drop_nulls()
 
 
-def _whose(row: Row) -> str:
-    return f"{row['strata']} cultures" if row["culture"] is None else culture_name(row["culture"])
+def _whose(audit: Audit, row: Row) -> str:
+    if row["culture"] is not None:
+        return culture_name(row["culture"])
+    cultures = _strata(audit, row)
+    return f"{row['strata']} {'cultures' if cultures.is_unique().all() else 'pairs of culture and language'}"
 
 
-def _score_sentence(row: Row) -> str:
-    name, whose = isolate(row["system"]), _whose(row)
+def _score_sentence(row: Row, whose: str) -> str:
+    name = isolate(row["system"])
     automatic = wording.amount(row["automatic"], SHARE)
     if row["use"] == "none":
         if row["people"] is None:
@@ -131,8 +139,8 @@ def _bias_words(row: Row) -> str:
     return f"it is {wording.points(row['bias'], SHARE, 1)} {way} ({between})"
 
 
-def _difference_sentence(row: Row) -> str:
-    names, whose = f"{isolate(row['a'])} − {isolate(row['b'])}", _whose(row)
+def _difference_sentence(row: Row, whose: str) -> str:
+    names = f"{isolate(row['a'])} − {isolate(row['b'])}"
     raw = f"{wording.change(row['automatic'], SHARE)} by the scorer alone"
     if not known(row["shown"]):
         return f"{names}, {whose}: {raw}; no labels of both."
@@ -141,10 +149,11 @@ def _difference_sentence(row: Row) -> str:
     return f"{names}, {whose}: {wording.change(row['shown'], SHARE)} points as people see it ({between}{p}); {raw}."
 
 
-def _place(row: Row) -> Cell:
+def _place(row: Row) -> str:
+    variant = [clean(row["variant"])] * (row["variants"] > 1)
     if row["culture"] is None:
-        return Cell(f"Mean of {row['strata']}", clean(row["variant"]) if row["variants"] > 1 else "")
-    return Cell(culture_name(row["culture"]), ", ".join([row["language"], *([row["variant"]] * (row["variants"] > 1))]))
+        return ", ".join([f"mean of {row['strata']}", *variant])
+    return ", ".join([culture_name(row["culture"]), clean(row["language"]), *variant])
 
 
 def _share(name: str, head: str, *, signed: bool = False) -> Column:
@@ -161,12 +170,13 @@ def _share(name: str, head: str, *, signed: bool = False) -> Column:
 
 
 def _estimates(*, signed: bool) -> list[Column]:
+    """What there is to read first, so that a phone shows it."""
     return [
-        Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"of {row['n']:,}", number=True)),
-        _share("automatic", "Scorer", signed=signed),
-        _share("people", "People alone", signed=signed),
         _share("value", "Corrected", signed=signed),
+        _share("people", "People alone", signed=signed),
+        _share("automatic", "Scorer", signed=signed),
         _share("bias", "Scorer is off by", signed=True),
+        Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"of {row['n']:,}", number=True)),
     ]
 
 
@@ -178,7 +188,8 @@ _USE = Column(
 def _score_table(audit: Audit) -> Table:
     frame = audit.scores
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
-    columns = [Column("Culture", _place), text_column("System", "system"), *_estimates(signed=False), _USE]
+    system = Column("System", lambda row: Cell(clean(row["system"]), _place(row)))
+    columns = [system, *_estimates(signed=False), _USE]
     note = (
         "With 95% intervals. The scorer’s interval says nothing of its errors, which labels correct. It is off by "
         "so many points, + where it is too mild. The last column names the number to read: people’s alone where labels "
@@ -191,9 +202,12 @@ def _score_table(audit: Audit) -> Table:
 def _difference_table(audit: Audit) -> Table:
     frame = audit.differences
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
-    pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}"))
-    columns = [Column("Culture", _place), pair, *_estimates(signed=True), p_column("p", "p_value"), _USE]
-    note = "In points. Both systems were labelled on the same questions, and the difference is corrected as one number."
+    pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}", _place(row)))
+    columns = [pair, *_estimates(signed=True), p_column("p", "p_value"), _USE]
+    note = (
+        "In points. Both systems were labelled on the same questions, and the difference is corrected as one number. "
+        "Intervals and p are of each difference by itself, not allowing for their number."
+    )
     return Table("audit-differences", "Differences between systems, corrected", frame, columns, note, shown)
 
 
@@ -203,14 +217,13 @@ def _rater_table(audit: Audit) -> Table:
         return Cell(wording.change(row["leniency"], SHARE), small, number=True)
 
     columns = [
-        text_column("Person", "rater"),
-        Column("Culture", lambda row: Cell(culture_name(row["culture"]))),
+        Column("Person", lambda row: Cell(clean(row["rater"]), culture_name(row["culture"]))),
+        Column("Milder", ahead),
+        Column("Yes", lambda row: Cell(wording.amount(row["yes"], SHARE), number=True)),
         count_column("Labels", "answers"),
         count_column("Cannot assess", "cannot_assess"),
-        Column("Yes", lambda row: Cell(wording.amount(row["yes"], SHARE), number=True)),
-        Column("Milder than others", ahead),
     ]
-    note = "The last column: points more often yes than the others on the same answers; below 0 is stricter."
+    note = "Milder: points more often yes than the others on the same answers; below 0 is stricter."
     return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, note)
 
 
@@ -265,9 +278,9 @@ def carried_block(carried: pl.DataFrame, margin: float) -> Block:
     within = wording.points(margin, SHARE, 1)
     counts = {state: carried.filter(state=state).height for state in _CARRIED}
     told = [f"{words} in {counts[state]}" for state, words in _CARRIED.items() if counts[state]]
-    sentence = f"Of {wording.count(carried.height, 'culture and system', 'cultures and systems')}, the scorer’s bias "
+    pairs = wording.count(carried.height, "pair of culture and system", "pairs of culture and system")
     return {
-        "sentences": [f"{sentence}{', '.join(told)} (margin ± {within})."],
+        "sentences": [f"Of {pairs}, the scorer’s bias {', '.join(told)} (margin ± {within})."],
         "tables": [_carried_table(carried, within)],
         "more": [],
         "criteria": [],
@@ -295,13 +308,12 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
         return Cell(_CARRIED[row["state"]], more, strong=row["state"] == "carries")
 
     columns = [
-        Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
-        text_column("System", "system"),
+        Column("System", lambda row: Cell(clean(row["system"]), f"{culture_name(row['culture'])}, {row['language']}")),
+        Column("The bias", verdict),
+        Column("Change", change),
         Column("Bias before", lambda row: Cell(wording.change(row["before"], SHARE), number=True)),
         Column("now", lambda row: Cell(wording.change(row["after"], SHARE), number=True)),
-        Column("Change", change),
         Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)),
-        Column("The bias", verdict),
     ]
     note = (
         f"Bias in points: the scorer’s share right less people’s. Under the change is its 90% interval: the bias "

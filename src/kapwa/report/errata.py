@@ -36,7 +36,8 @@ def errata_parts(views: Sequence[TaskView], path: Path) -> dict[str, dict[str, A
     chosen = errata.left_out(everything, None if partly else lambda: everything)
     note = errata_note(errata, chosen)
     if not chosen:
-        raise UsageError(note, hint="Fill in the column confirmed_by, or leave --errata out.")
+        remedy = "Fill in the column confirmed_by" if errata.unconfirmed else "Name the errata of these runs' items"
+        raise UsageError(note, hint=f"{remedy}, or leave --errata out.")
     parts = {}
     for view in views:
         left = {item_id for item_id, variant, _ in chosen if variant == view.variant}
@@ -89,7 +90,7 @@ def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
         gone = wording.count(row["n"] - row["n_without"], *view.noun)
         said.append(
             f"{isolate(clean(row['model']))}: {before} with all {wording.count(row['n'], *view.noun)}, {after} without "
-            f"the {gone} in the errata: {wording.change(row['difference'], info, 1)} "
+            f"{gone} of the errata: {wording.change(row['difference'], info, 1)} "
             f"{'points' if wording.is_share(info) else ''}".rstrip()
             + "."
         )

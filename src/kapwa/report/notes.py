@@ -105,16 +105,21 @@ def _rough_intervals(view: TaskView) -> Iterator[str]:
 
 
 def _other_keys(view: TaskView) -> Iterator[str]:
-    """How far other people's answers to the same questions would move each model's scores."""
+    """How far other people's answers to the same questions would move scores, in one sentence for all systems."""
+    halves = {}
     for i, table in view.table("keys"):
         half = table.filter(variant=view.variant).select((pl.col("high_keys") - pl.col("low_keys")) / 2).to_series()
         if half.len():
-            least, most = (wording.decimal(100 * float(end), 1) for end in (half.min(), half.max()))  # type: ignore[arg-type]
-            yield (
-                f"{isolate(view.labels[i])}: averaged over all people who might have answered the same questions, a "
-                f"culture's SEM-B is at most {least} to {most} points away from the one shown (95%). The intervals "
-                "beside the scores include this, too, if each question has its own people."
-            )
+            halves[isolate(view.labels[i])] = half
+    if halves:
+        every = pl.concat(list(halves.values()))
+        least, most = (wording.decimal(100 * float(end), 1) for end in (every.min(), every.max()))  # type: ignore[arg-type]
+        lead = "Averaged" if len(halves) == len(view.runs) else f"{some_names(list(halves))}: averaged"
+        yield (
+            f"{lead} over all people who might have answered the same questions, a culture's SEM-B is at most {least} "
+            f"to {most} points away from the one shown (95%). The intervals beside the scores include this, too, if "
+            "each question has its own people."
+        )
 
 
 CARD = WORDS["card"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -88,10 +89,17 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
 def export_people_csv(
     runs: Sequence[Run], paths: Sequence[Path], folder: Path, same: Named | None = None, more: Sequence[Block] = ()
 ) -> Path:
-    """Write every table of :func:`people_blocks`, and of ``more``, as spreadsheet-safe CSV; return the folder."""
+    """Write every table of :func:`people_blocks`, and of ``more``, as spreadsheet-safe CSV; return the folder.
+
+    Of tables of one name, such as those of two draws, the later ones are numbered.
+    """
+    written = Counter[str]()
     for block in (*people_blocks(runs, arrange(runs, same), paths), *more):
         for table in (*block["tables"], *block["more"]):
-            write_text(folder / f"{slug(table.key)}.csv", BOM + table.csv)
+            name = slug(table.key)
+            written[name] += 1
+            number = f"-{written[name]}" if written[name] > 1 else ""
+            write_text(folder / f"{name}{number}.csv", BOM + table.csv)
     return folder
 
 

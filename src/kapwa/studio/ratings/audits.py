@@ -112,5 +112,5 @@ def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     notes = [
         "The labels correct the scores of the runs they are of: kapwa audit apply RUN --labels DRAW --labels TABLE"
     ]
-    criteria = [(said[0]["rubric"], said[0]["asked"])]
+    criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in said))
     return {"sentences": sentences, "tables": tables, "more": [], "criteria": criteria, "notes": notes}

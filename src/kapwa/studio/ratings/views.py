@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
+from kapwa.files import slug
 from kapwa.people.choices import human_baseline
 from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE
 from kapwa.people.rating_forms import RATING_KEY
@@ -27,7 +28,7 @@ from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
-from kapwa.studio.core.views.common import as_file, show
+from kapwa.studio.core.views.common import as_file, show, zipped
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import unchanged
 from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind
@@ -40,12 +41,20 @@ from kapwa.tables_io import csv_bytes
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
 
 
-def result_table(project: Project, kind: str) -> bytes:
-    """Return what people said of one kind as a CSV table; raise UsageError where nobody judged anything.
+def result_tables(project: Project, kind: str) -> dict[str, bytes]:
+    """Return what people said of one kind as CSV tables by their names; raise UsageError where nobody judged anything.
 
-    Situations that changed since they were drawn are left out: nobody judged them as they are.
+    There is one table, but of several draws of audits each has its own, since each is applied by itself. Situations
+    that changed since they were drawn are left out: nobody judged them as they are.
     """
     rows = _rows(project, kind)
+    draws = sorted({row["draw"] for row in rows}) if kind == AUDIT else []
+    if len(draws) < 2:
+        return {f"{kind}.csv": _table(kind, rows)}
+    return {f"{kind}-{slug(draw)}.csv": _table(kind, [row for row in rows if row["draw"] == draw]) for draw in draws}
+
+
+def _table(kind: str, rows: list[dict[str, Any]]) -> bytes:
     columns: tuple[str, ...] = PAIR_COLUMNS
     if kind == BASELINE:
         columns = ("item_id", "rater", "choice", "remark")
@@ -105,7 +114,7 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
         return label_block(_rows(project, kind))
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         table = Path(place) / f"{kind}.csv"
-        table.write_bytes(result_table(project, kind))
+        table.write_bytes(_table(kind, _rows(project, kind)))
         if kind != BASELINE:
             return people_blocks((), (), [table])[0]
         items = {}
@@ -141,6 +150,8 @@ def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
 
 @page("results/<slug:kind>/table/", read=COORDINATORS)
 def result_file(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
-    """Give the table of one kind, as ``kapwa studio results`` writes it."""
-    name = f"{visit.project.slug}-{kind}.csv"
-    return as_file(result_table(visit.project, kind), name, "text/csv; charset=utf-8")
+    """Give the table of one kind, as ``kapwa studio results`` writes it; several in one archive."""
+    tables, name = result_tables(visit.project, kind), f"{visit.project.slug}-{kind}"
+    if len(tables) > 1:
+        return zipped(tables, name)
+    return as_file(tables[f"{kind}.csv"], f"{name}.csv", "text/csv; charset=utf-8")

@@ -6,7 +6,7 @@ if ! command -v kapwa > /dev/null; then
     command -v uv > /dev/null || curl -LsSf https://astral.sh/uv/install.sh | sh
     uv tool install --python 3.12 "kapwa[studio]" || exit 1
 fi
-if [ ! -f kapwa-studio/secret.key ]; then
+if [ ! -f kapwa-studio/begun ]; then
     printf 'A short name for your project, in small letters, such as my-culture: '
     read -r name
     printf 'What it makes: kalahi (situations), blend (everyday questions) or eecc (prompts): '
@@ -14,6 +14,7 @@ if [ ! -f kapwa-studio/secret.key ]; then
     printf 'The language that people write in, such as fil, ar or am: '
     read -r language
     kapwa studio new "$name" --form "$form" --language "$language" || exit 1
+    touch kapwa-studio/begun
     printf 'Write down the code above, then press Enter. '
     read -r _
 fi

@@ -1,6 +1,6 @@
 // Keeps what is typed on any page of a project on the device until the studio has it, with or without HTTPS; keep.html
 // has its texts. A form with a number counts once however often it is sent, so it is sent until the studio answers.
-import { here, open } from "./store.js";
+import { everywhere, here, open } from "./store.js";
 
 const box = document.getElementById("keep");
 const texts = Object.fromEntries([...document.getElementById("keep-texts").content.children].map((text) => [text.dataset.name, text]));
@@ -304,14 +304,15 @@ document.addEventListener("click", async (event) => {
   if (await answers()) location.assign(to);
 });
 
-// Who ends their visit on purpose leaves nothing on the device.
+// Who ends their visit on purpose leaves nothing that they typed on the device, whatever project it is of.
 document.querySelector("form.leave")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   await flush();
   if (!(await answers())) return;
-  const drafts = store ? await store.drafts() : [];
-  if (drafts.length && !window.confirm(texts.leaving.textContent.trim())) return;
-  for (const { key } of drafts) await store.dropDraft(key);
+  const stores = store && indexedDB.databases ? await everywhere(person) : [store].filter(Boolean);
+  const kept = await Promise.all(stores.map(async (place) => [place, await place.drafts()]));
+  if (kept.some(([, drafts]) => drafts.length) && !window.confirm(texts.leaving.textContent.trim())) return;
+  for (const [place, drafts] of kept) for (const { key } of drafts) await place.dropDraft(key);
   event.target.submit();
 });
 

@@ -20,6 +20,13 @@ export async function forget(gone) {
   }
 }
 
+// What a person keeps on this device, a store for each project they take part in.
+export async function everywhere(person) {
+  const names = (await indexedDB.databases()).map(({ name }) => name.split(" "));
+  const mine = names.filter(([first, , whose]) => first === "kapwa" && whose === person);
+  return Promise.all(mine.map(([, project]) => open(project, person)));
+}
+
 export async function open(project, person) {
   const database = await openDB(`kapwa ${project} ${person}`, 1, {
     upgrade(made) {
