@@ -245,6 +245,17 @@ def test_a_folder_never_mixes_rubrics_runs_or_panels(stub, judged_runs, tmp_path
     )
 
 
+def test_runs_and_judges_that_are_named_twice_are_refused(stub, judged_runs, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Two of the runs have one signature"):
+        ask(stub, [judged_runs[0]] * 2, tmp_path / "j")
+    with pytest.raises(UsageError, match="No judge is named"):
+        judge(judged_runs[0], [], "correct", out=tmp_path / "j")
+    server = stub(judge={})
+    models = [kapwa.load_model("openai:stub", base_url=server.url) for _ in range(2)]
+    with pytest.raises(UsageError, match="Two judges are called openai:stub"):
+        judge(judged_runs[0], models, "correct", out=tmp_path / "j", limit=1)
+
+
 def test_only_the_answers_of_a_draw(stub, judged_runs, tmp_path: Path) -> None:
     every, _ = ask(stub, judged_runs[0], tmp_path / "all")
     drawn = every.verdicts.select(list(ANSWER_SCHEMA)).sample(7, seed=1)

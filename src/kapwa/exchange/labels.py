@@ -51,15 +51,36 @@ def labelled(
         message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
         raise UsageError(message, hint=f"Name the folder that kapwa audit sample wrote. {READ_ONLY}")
     drawn = None if read_only else read_draw(folders[0])
-    chosen = (metric, variant) if drawn is None else (drawn.metric, ",".join(drawn.variants))
-    population = population_of(runs, metric=chosen[0], variant=chosen[1])
+    if drawn is not None:
+        metric, variant = _of_draw(drawn, metric, variant)
+    population = population_of(runs, metric=metric, variant=variant)
     draw = as_drawn(population, "correct") if drawn is None else drawn
     read, notes = read_labels(places, draw.asked.criterion)
+    read, others = _without_others(read, draw)
+    notes = (*notes, *others)
     verdicts = verdicts_of(read, draw)
     if scorer is None:
         return Labelled(runs, population, draw, verdicts, notes)
     population, judge, more = with_scorer(population, read_verdicts(scorer))
     return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
+
+
+def _of_draw(draw: Draw, metric: str | None, variant: str | None) -> tuple[str, str]:
+    """Return the metric and variants of a draw; raise UsageError where others are wanted."""
+    variants = ",".join(draw.variants)
+    for option, wanted, drawn in (("--metric", metric, draw.metric), ("--variant", variant, variants)):
+        if wanted not in (None, drawn):
+            message = f"The labels are of the draw {draw.id}, which is of {drawn}, not of {wanted}."
+            raise UsageError(message, hint=f"Leave {option} out, or draw from {wanted}: kapwa audit sample.")
+    return draw.metric, variants
+
+
+def _without_others(labels: Sequence[Label], draw: Draw) -> tuple[list[Label], list[str]]:
+    """Pass over labels of other draws in tables that hold labels of this one, too, as those of the studio do."""
+    tables = {label.place.path for label in labels if label.draw and label.draw == draw.id and not label.form}
+    kept = [label for label in labels if label.draw in ("", draw.id) or label.place.path not in tables]
+    passed = len(labels) - len(kept)
+    return kept, [f"{passed} labels of other draws are passed over: {draw.id} is applied."] if passed else []
 
 
 def read_labels(

@@ -43,6 +43,8 @@ def answers_to_judge(
         raise UsageError("No run is named.", hint="Name the folders of runs whose answers are to be judged.")
     for run in runs:
         _check_task(run, rubric)
+    if len({run.manifest["signature"] for run in runs}) < len(runs):
+        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
     if rubric.kind == "pairs" and (len(runs) != 2 or len({run.manifest["task"] for run in runs}) > 1):
         raise UsageError(f"{rubric.name} compares two runs of one task.", hint="Name two run folders.")
     if limit is not None:

@@ -19,7 +19,7 @@ from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled
 from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.files import check_ordinary, digest
 from kapwa.judging.rubrics import CANNOT, YES_NO, load_rubric
-from kapwa.judging.verdicts import ANSWER_SCHEMA
+from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA
 from kapwa.people.forms import REMARK, check_counts, instructions_for
 from kapwa.people.rating_forms import EMPTY_ANSWER, folder_names, names_model
 from kapwa.runs.directory import Run
@@ -28,6 +28,8 @@ from kapwa.suites.base import is_share
 from kapwa.tables_io import csv_bytes, read_sheet
 
 FORMAT, KEY = 1, "audit-key.csv"
+# Columns of sheets and tables of labels, which no criterion may be called.
+_COLUMNS = {*VERDICT_SCHEMA, "form_id", "question", "question_en", "response"}
 UNIT = ("item_id", "variant", "sample")
 STRATUM = ("culture", "language", "variant")
 KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
@@ -57,6 +59,9 @@ def asked_of(rubric: str | Path) -> Asked:
     if read.kind != "criteria" or len(read.criteria) != 1 or read.by_item or read.scale_of(read.criteria[0]) != YES_NO:
         message = f"The rubric {read.name} is not one question that is answered with yes or no."
         raise UsageError(message, hint="Labels correct one score. Use the rubric 'correct', or one like it.")
+    if read.criteria[0].code in _COLUMNS:
+        message = f"The criterion of {read.name} is called {read.criteria[0].code!r}, as a column of the sheets is."
+        raise UsageError(message, hint="Give it another code, such as 'right'.")
     return Asked(read.signed, read.criteria[0].code, dict(read.criteria[0].question))
 
 

@@ -150,7 +150,7 @@ def ask_judge(
             meter.add(kept, kept=kept)
         Execution(model, store, meter, shared).execute("generate", distinct.values())
         replies = list(store.read(request.key for request in requests))
-    rater = "@".join(filter(None, (model.id, model.revision)))
+    rater = rater_of(model)
     frames = {}
     for change in (AS_IS, *probe_changes(judging.probes, model.id)):
         parts = [(prompt, reply) for prompt, reply in zip(asked, replies, strict=True) if prompt.change == change]
@@ -165,6 +165,11 @@ def ask_judge(
         "tokens_written": sum(reply.usage.completion_tokens for reply in single if reply.usage),
     }
     return Judged(rater, record, frames.pop(AS_IS.name), frames)
+
+
+def rater_of(model: Model) -> str:
+    """Return what a judge is called in verdicts: the model's id and revision."""
+    return "@".join(filter(None, (model.id, model.revision)))
 
 
 def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[Asked, Response]]) -> Iterator[Verdict]:

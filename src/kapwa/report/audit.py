@@ -295,7 +295,7 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
         return Cell(_CARRIED[row["state"]], more, strong=row["state"] == "carries")
 
     columns = [
-        Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
+        Column("Culture", lambda row: Cell(culture_name(row["culture"]), f"{row['language']}, {row['variant']}")),
         text_column("System", "system"),
         Column("Bias before", lambda row: Cell(wording.change(row["before"], SHARE), number=True)),
         Column("now", lambda row: Cell(wording.change(row["after"], SHARE), number=True)),
