@@ -278,6 +278,13 @@ def test_tables_of_several_draws_are_applied_draw_by_draw(runs: list[Run], sheet
         kapwa.audit_apply(runs, [sheets, table])
 
 
+def test_a_sheet_that_is_named_twice_is_read_once(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    assert kapwa.audit_apply(runs, [sheets, first_sheet(sheets)]).verdicts.equals(
+        kapwa.audit_apply(runs, sheets).verdicts
+    )
+
+
 def test_the_metric_and_variant_are_those_of_the_draw(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
     assert kapwa.audit_apply(runs, sheets, metric="sem_b", variant="local/inst-4").metric == "sem_b"

@@ -39,6 +39,7 @@ def test_a_judge_says_of_each_answer_what_it_says(stub, judged_runs, tmp_path: P
     assert len(states) == 2
     assert panel.summary["judged"].sum() == (panel.verdicts["state"] == "judged").sum()
     assert set(panel.summary["calibration"]) == {"not calibrated"}
+    assert set(panel.summary["variant"]) == {"local/inst-4", "en/inst-4"}
     record = json.loads((tmp_path / "j" / "judge.json").read_text())
     assert record["calibration"] == "not calibrated"
     assert record["judges"][0]["tokens_read"] == 7 * len(answers)

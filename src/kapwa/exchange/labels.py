@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
 from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
-from kapwa.judging.labels import READ_ONLY, Label, as_drawn, said, sheet_labels, verdicts_of
+from kapwa.judging.labels import READ_ONLY, Label, as_drawn, label_value, sheet_labels, verdicts_of
 from kapwa.judging.verdicts import read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of
 from kapwa.runs.directory import Run
@@ -94,7 +94,8 @@ def read_labels(
     """
     labels: list[Label] = []
     filled: set[Path] = set()
-    files = [path for path in sheet_files(paths, "verdicts") if path.name != KEY]
+    # Somebody may name the folder of a draw and a sheet in it.
+    files = list({path.resolve(): path for path in sheet_files(paths, "verdicts") if path.name != KEY}.values())
     for path in files:
         rows = read_sheet(path) if path.suffix.lower() in (".jsonl", ".json") else []
         header = header_of(rows)
@@ -150,7 +151,7 @@ def _named(metadata: dict[str, Any], *names: str) -> dict[str, str]:
 def _inspect(row: Row, path: Path) -> Label:
     """A score of one sample; its epoch is the sample of an item, counted from 1."""
     metadata, cell = _metadata(row, path), cell_of(row, path, "value", filled=True)
-    state, value = said(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
+    state, value = label_value(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
     epoch = cell_of(row, path, "epoch")
     sample = str(int(epoch.text) - 1) if epoch.text.isdecimal() else ""
     names = {"sample": sample} | _named(metadata, "answer", "draw", "system", "variant", "sample", "rubric")
@@ -159,14 +160,20 @@ def _inspect(row: Row, path: Path) -> Label:
 
 
 def _argilla(row: Row, path: Path, criterion: str) -> Iterator[Label]:
-    """What each user answers to the question called ``criterion``."""
+    """What each user submitted as the answer to the question called ``criterion``."""
     metadata, responses = _metadata(row, path), _metadata(row, path, "responses")
     names = _named(metadata, "answer", "draw", "system", "item_id", "variant", "sample", "rubric")
     if not names.get("answer") and not names.get("item_id"):
         names["answer"] = cell_of(row, path, "id", filled=True).text
-    for response in responses.get(criterion) or ():
+    answers = responses.get(criterion) or []
+    if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+        cell = cell_of(row, path, "responses")
+        raise cell.error(f"{criterion!r} has no list of responses.", "Export the records with Argilla: to_json.")
+    for response in answers:
+        if response.get("status") in ("draft", "discarded"):
+            continue
         cell = Cell(str(response.get("value", "")), path, row.number, f"responses.{criterion}")
-        state, value = said(cell)
+        state, value = label_value(cell)
         yield Label(str(response.get("user_id") or "?"), state, value, cell, **names)
 
 

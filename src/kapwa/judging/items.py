@@ -190,9 +190,9 @@ def _statistics(answers: pl.DataFrame, items: Sequence[Item], notes: list[str]) 
         totals, counts = np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1)
         rows, p_values = [], []
         for place, (name, share) in enumerate(zip(names, mean_estimates(values, None, binary=True), strict=True)):
-            own = values[:, place]
-            rest = (totals - own) / np.where(counts > 1, counts - 1, np.nan)
-            link = pearson(own, rest) if raters.height >= LEAST_ROWS else pearson([], [])
+            answers_to_it = values[:, place]
+            rest = (totals - answers_to_it) / np.where(counts > 1, counts - 1, np.nan)
+            link = pearson(answers_to_it, rest) if raters.height >= LEAST_ROWS else pearson([], [])
             dead = {1.0: "all right", 0.0: "nobody right"}.get(share.value or 0.0, "")
             p_values.append(np.nan if link.p_value is None else link.p_value)
             figures = (share.value, share.low, share.high, link.value, link.low, link.high, None, share.n)

@@ -237,13 +237,13 @@ def overall(rubric: Rubric, item_id: str, readings: Mapping[str, Reading]) -> Re
 
 
 def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return each judge's mean by system, culture and criterion, with the counts of what it did not judge.
+    """Return each judge's mean by system, culture, variant and criterion, with the counts of what it did not judge.
 
-    Columns ``rater, system, culture, criterion, judged, value, low, high, cannot_assess, inconsistent, unparsed`` and
-    ``calibration``, which says that no value was corrected by people. Intervals are clustered by question: they leave
-    out that the judge errs.
+    Columns ``rater, system, culture, variant, criterion, judged, value, low, high, cannot_assess, inconsistent,
+    unparsed`` and ``calibration``, which says that no value was corrected by people. Intervals are clustered by
+    question: they leave out that the judge errs.
     """
-    keys = ("rater", "system", "culture", "criterion")
+    keys = ("rater", "system", "culture", "variant", "criterion")
     rows = []
     for key, part in verdicts.group_by(keys, maintain_order=True):
         values = part.filter(state="judged")

@@ -46,7 +46,7 @@ class Label(NamedTuple):
     form: str = ""
 
 
-def said(cell: Cell) -> tuple[State, float | None]:
+def label_value(cell: Cell) -> tuple[State, float | None]:
     """Read yes, no, a share between them, or "cannot assess" in a cell that is not empty."""
     if cell.text.casefold() in _CANNOT:
         return "cannot-assess", None
@@ -81,7 +81,7 @@ def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
         if is_verdicts and row.cells["state"].strip() == "cannot-assess":
             yield _label(row, path, cell, "cannot-assess", None)
         elif cell.text:
-            yield _label(row, path, cell, *said(cell))
+            yield _label(row, path, cell, *label_value(cell))
 
 
 def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) -> Label:

@@ -55,9 +55,9 @@ class Panel:
     """What judges said; tables are Polars frames, each with a column ``rater``.
 
     ``verdicts``: of ``VERDICT_SCHEMA``, written to ``verdicts.csv`` in ``folder``. ``summary``: means by system,
-    culture and criterion, none corrected by people. ``probes``: see :mod:`kapwa.judging.probes`. ``agreement``,
-    ``risk``: see :mod:`kapwa.people.agreement`; empty without people's verdicts. ``record``: what ``judge.json``
-    holds. ``silent``: prompts without a reply, which the same call asks again.
+    culture, variant and criterion, none corrected by people. ``probes``: see :mod:`kapwa.judging.probes`.
+    ``agreement``, ``risk``: see :mod:`kapwa.people.agreement`; empty without people's verdicts. ``record``: what
+    ``judge.json`` holds. ``silent``: prompts without a reply, which the same call asks again.
     """
 
     folder: Path
