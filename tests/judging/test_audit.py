@@ -134,6 +134,8 @@ def test_a_folder_with_a_draw_is_refused(runs: list[Run], sheets: Path) -> None:
 
 
 def test_what_cannot_be_audited_is_refused(runs: list[Run], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="One question of each culture tells nothing of the others"):
+        kapwa.audit_sample(runs, tmp_path / "one", n=1)
     with pytest.raises(UsageError, match="no metric 'sem_c'"):
         kapwa.audit_sample(runs, tmp_path / "x", metric="sem_c")
     with pytest.raises(UsageError, match="of which more is better"):

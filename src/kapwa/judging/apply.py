@@ -176,9 +176,8 @@ def apply_labels(
     )
 
 
-def _parts(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    for _, part in answers.group_by("system", "variant", maintain_order=True):
-        yield part
+def _parts(answers: pl.DataFrame) -> list[pl.DataFrame]:
+    return answers.partition_by("system", "variant", maintain_order=True)
 
 
 def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:

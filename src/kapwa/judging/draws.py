@@ -135,8 +135,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     unknown = next((part for part in variants if part not in known), None)
     if unknown is not None:
         raise UsageError(f"{runs[0].path} has no variant {unknown!r}.", hint=nearest(unknown, known))
-    if len({run.manifest["signature"] for run in runs}) < len(runs):
-        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
+    check_distinct(runs)
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
     units = [frame.filter(pl.col("value").is_not_null() & pl.col("text").is_not_null()) for frame in frames]
@@ -149,6 +148,12 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     left_out = tuple(whole.join(common, on=UNIT, how="anti", maintain_order="left").rows())
     frame = pl.concat([part.join(common, on=UNIT, how="semi", maintain_order="left") for part in units])
     return Population(name, tuple(variants), frame, tuple(map(_identity, runs, frames)), left_out)
+
+
+def check_distinct(runs: Sequence[Run]) -> None:
+    """Raise UsageError where two runs are one, so that their answers could not be told apart."""
+    if len({run.manifest["signature"] for run in runs}) < len(runs):
+        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
 
 
 def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.DataFrame:
@@ -184,9 +189,11 @@ def draw(population: Population, *, n: int, seed: int, rubric: str | Path = "cor
 
     ``doubtful``: questions of which some answer may be judged wrongly are drawn :data:`FAVOUR` times as often. Of
     several samples of an answer one is drawn. Equal arguments give an equal draw. Raises UsageError for impossible
-    counts.
+    counts, and for one question, which leaves out either the doubtful ones or the others.
     """
     check_counts(seed=seed, n=n)
+    if n < 2:
+        raise UsageError("One question of each culture tells nothing of the others.", hint="Draw 40 or more: --n 60")
     asked = asked_of(rubric)
     settings = (seed, n, population.metric, asked.rubric, doubtful, population.variants, population.runs)
     name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
