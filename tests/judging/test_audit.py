@@ -13,6 +13,7 @@ from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_r
 
 import kapwa
 from kapwa.errors import DataError, UsageError
+from kapwa.exchange.labels import label_counts
 from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
 from kapwa.judging.plan import plan_labels
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
@@ -275,6 +276,9 @@ def test_tables_of_several_draws_are_applied_draw_by_draw(runs: list[Run], sheet
         audit = kapwa.audit_apply(runs, [folder, table])
         assert audit.raters["answers"].sum() == len(key)
         assert any(f"{len(labels) - len(key)} labels of other draws are passed over" in note for note in audit.notes)
+    labels.write_csv(sheets / "studio.csv")
+    assert label_counts(sheets)["missing"].to_list() == [0, 0]
+    (sheets / "studio.csv").unlink()
     labels.filter(draw=keys[1]["draw"][0]).write_csv(table)
     with pytest.raises(DataError, match="Apply each draw by itself"):
         kapwa.audit_apply(runs, [sheets, table])

@@ -120,7 +120,8 @@ def read_labels(
 def label_counts(folder: Path) -> pl.DataFrame:
     """Of each stratum of the draw in ``folder``: questions drawn, and those of which every answer is labelled."""
     drawn = read_draw(folder)
-    labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    read, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    labels, _ = _without_others(read, drawn)
     labelled = verdicts_of(labels, drawn).filter(pl.col("value").is_not_null()).select("run", *UNIT).unique()
     return (
         drawn.key.join(labelled.with_columns(labelled=True), on=["run", *UNIT], how="left")
