@@ -37,7 +37,6 @@ KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
 FAVOUR = 4
 # A matcher that finds an answer as it stands is hardly ever wrong.
 _SURE_RULES = ("exact", "phrase")
-YES, NO = YES_NO
 
 
 class Asked(NamedTuple):
@@ -294,7 +293,7 @@ def _sheet_row(row: dict[str, Any], questions: dict[tuple[str, str], dict[str, A
 
 
 def _sheet(name: str, rows: Sequence[Sequence[str]], asked: tuple[str, str], instructions: str) -> Sheet:
-    allowed = [(YES, NO, CANNOT)] * len(rows)
+    allowed = [(*YES_NO, CANNOT)] * len(rows)
     columns = [
         Column("form_id", 24),
         Column("answer", 9),
