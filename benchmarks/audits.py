@@ -66,7 +66,7 @@ def replies(
     for item in items:
         by_country.setdefault(item.culture, []).append(item)
     for country, asked in by_country.items():
-        for model, said in enumerate(texts):
+        for model, replied in enumerate(texts):
             known = set(rng.sample(range(len(asked)), round(KNOWN * len(asked))))
             for place, item in enumerate(asked):
                 whose = item if place in known else asked[(place + 1 + rng.randrange(len(asked) - 1)) % len(asked)]
@@ -74,7 +74,7 @@ def replies(
                 lost = hidden.get((country, whose.cluster, 0))
                 wordings = group.local or group.en
                 listed = [text for text in wordings if model or text != lost] or list(wordings)
-                said.append(rng.choice(listed))
+                replied.append(rng.choice(listed))
     return texts
 
 
@@ -160,20 +160,20 @@ def main() -> None:
     shorter, hidden = hidden_key(data, rng)
     items = saq_items(data, Selection(variants=SAQ_VARIANTS[:1]))
     texts = replies(items, data, hidden, rng)
-    scores = [judged(shorter, said) for said in texts]
-    truth = [judged(data, said) for said in texts]
+    scores = [judged(shorter, replied) for replied in texts]
+    truth = [judged(data, replied) for replied in texts]
     countries = np.array([item.culture for item in items])
     spoken = [hidden.get((item.culture, item.cluster, 0), "") for item in items]
     asked = [item.cluster for item in items]
     several = np.array([bool(text) for text in spoken])
-    alone = judged(shorter, [text or "-" for text in spoken])
+    hidden_alone = judged(shorter, [text or "-" for text in spoken])
     by_country = {
-        str(name): round(float(alone[several & (countries == name)].mean()), 3) for name in np.unique(countries)
+        str(name): round(float(hidden_alone[several & (countries == name)].mean()), 3) for name in np.unique(countries)
     }
     result = {
         "machine": machine(),
         "questions": len(items),
-        "hidden_wording_found": round(float(alone[several].mean()), 4),
+        "hidden_wording_found": round(float(hidden_alone[several].mean()), 4),
         "hidden_wording_found_by_country": by_country,
         "raw": [[round(float(values.mean()), 4) for values in part] for part in (scores, truth)],
         "raw_difference": _difference(scores, countries, asked),
@@ -187,8 +187,10 @@ def main() -> None:
 
 def _difference(scores: Sequence[Floats], countries: NDArray[np.str_], questions: Sequence[str]) -> list[float]:
     """The raw difference over countries as a report prints it: value, interval, p."""
-    found = pooled_differences(scores[0], scores[1], countries, questions, binary=True)[0].comparison
-    return [round(float(value), 5) for value in (found.difference, found.low, found.high, found.p_value)]
+    comparison = pooled_differences(scores[0], scores[1], countries, questions, binary=True)[0].comparison
+    return [
+        round(float(value), 5) for value in (comparison.difference, comparison.low, comparison.high, comparison.p_value)
+    ]
 
 
 if __name__ == "__main__":

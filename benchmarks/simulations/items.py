@@ -76,8 +76,8 @@ def _consensus(random: np.random.Generator, repeats: int) -> Iterator[Cell]:
             setting = f"{size} people, {items} items of four options, {world}"
             one, several = (100 * verdicts[name] / repeats for name in ("one culture", "several cultures"))
             yield Cell("items", "called one culture", setting, one, repeats, *((90, 100) if "one" in world else (0, 6)))
-            found = (90, 100) if "two" in world else (0, 6)
-            yield Cell("items", "called several cultures", setting, several, repeats, *found)
+            limits = (90, 100) if "two" in world else (0, 6)
+            yield Cell("items", "called several cultures", setting, several, repeats, *limits)
 
 
 def _world(random: np.random.Generator, world: str, size: int, items: int) -> np.ndarray:

@@ -448,7 +448,7 @@ def audit_plan(
     if pilot is None:
         answers = population_of(_opened(runs), metric=metric, variant=variant).frame
         return plan_labels(answers, half_width=half_width, agreement=agreement, seconds=seconds)
-    _, population, drawn, verdicts, *_ = labelled(_opened(runs), pilot)
+    _, population, drawn, verdicts, *_ = labelled(_opened(runs), pilot, metric=metric, variant=variant)
     return plan_labels(labelled_answers(population, drawn, verdicts), half_width=half_width, seconds=seconds)
 
 

@@ -17,7 +17,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 import kapwa
 from kapwa.cli.doctor import _allowed
 from kapwa.errors import DataError
-from kapwa.exchange.labels import label_counts
+from kapwa.exchange.labels import label_counts, read_labels
 from kapwa.judging.draws import read_draw
 from kapwa.runs.directory import Run
 
@@ -133,6 +133,21 @@ def test_wrong_records_are_refused_by_row(
     with pytest.raises(DataError, match=message) as error:
         kapwa.audit_apply(imported, [tmp_path / "sheets", file])
     assert (error.value.path, error.value.row) == (file, 1)
+
+
+def test_only_what_was_submitted_in_argilla_is_a_label(tmp_path: Path) -> None:
+    answers = [
+        {"value": "no", "user_id": "ana", "status": "draft"},
+        {"value": "no", "user_id": "eva", "status": "discarded"},
+    ]
+    answers.append({"value": "yes", "user_id": "ben", "status": "submitted"})
+    record = {"id": "A001", "metadata": {"answer": "A001"}, "responses": {"right": answers}}
+    labels, _ = read_labels([lines(tmp_path / "records.jsonl", [record])], "right")
+    assert [(label.rater, label.value) for label in labels] == [("ben", 1.0)]
+    for wrong in ({"value": "yes"}, ["yes"], "yes"):
+        table = lines(tmp_path / "records.jsonl", [record | {"responses": {"right": wrong}}])
+        with pytest.raises(DataError, match="'right' has no list of responses"):
+            read_labels([table], "right")
 
 
 def test_the_doctor_says_how_many_labels_are_missing(imported: Run, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_r
 
 import kapwa
 from kapwa.errors import DataError, UsageError
+from kapwa.exchange.labels import label_counts
 from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
 from kapwa.judging.plan import plan_labels
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
@@ -138,6 +139,8 @@ def test_a_folder_with_a_draw_is_refused(runs: list[Run], sheets: Path) -> None:
 
 
 def test_what_cannot_be_audited_is_refused(runs: list[Run], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="One question of each culture tells nothing of the others"):
+        kapwa.audit_sample(runs, tmp_path / "one", n=1)
     with pytest.raises(UsageError, match="no metric 'sem_c'"):
         kapwa.audit_sample(runs, tmp_path / "x", metric="sem_c")
     with pytest.raises(UsageError, match="of which more is better"):
@@ -267,6 +270,55 @@ def test_labels_by_another_rubric_never_mix(runs: list[Run], sheets: Path, tmp_p
     assert "Ana" in set(kapwa.audit_apply(runs, [sheets, more]).raters["rater"])
 
 
+def test_tables_of_several_draws_are_applied_draw_by_draw(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    kapwa.audit_sample(runs, tmp_path / "later", n=9, seed=2)
+    keys = [read_draw(folder).key.unique("answer") for folder in (sheets, tmp_path / "later")]
+    table = tmp_path / "studio.csv"
+    labels = pl.concat(keys).select("draw", "answer", rater=pl.lit("ana"), right=pl.lit("yes"))
+    labels.write_csv(table)
+    for folder, key in zip((sheets, tmp_path / "later"), keys, strict=True):
+        audit = kapwa.audit_apply(runs, [folder, table])
+        assert audit.raters["answers"].sum() == len(key)
+        assert any(f"{len(labels) - len(key)} labels of other draws are passed over" in note for note in audit.notes)
+    labels.write_csv(sheets / "studio.csv")
+    assert label_counts(sheets)["missing"].to_list() == [0, 0]
+    (sheets / "studio.csv").unlink()
+    labels.filter(draw=keys[1]["draw"][0]).write_csv(table)
+    with pytest.raises(DataError, match="Apply each draw by itself"):
+        kapwa.audit_apply(runs, [sheets, table])
+
+
+def test_a_sheet_that_is_named_twice_is_read_once(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    assert kapwa.audit_apply(runs, [sheets, first_sheet(sheets)]).verdicts.equals(
+        kapwa.audit_apply(runs, sheets).verdicts
+    )
+
+
+def test_the_metric_and_variant_are_those_of_the_draw(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    assert kapwa.audit_apply(runs, sheets, metric="sem_b", variant="local/inst-4").metric == "sem_b"
+    for wanted in ({"metric": "sem_w"}, {"variant": "all"}):
+        with pytest.raises(UsageError, match=r"labels are of the draw audit-1-.*, not of"):
+            kapwa.audit_apply(runs, sheets, **wanted)
+        with pytest.raises(UsageError, match=r"labels are of the draw audit-1-.*, not of"):
+            kapwa.audit_plan(runs, pilot=sheets, **wanted)
+
+
+@pytest.mark.parametrize("code", ["response", "answer", "value", "draw"])
+def test_a_criterion_that_is_called_as_a_column_is_refused_before_the_draw(
+    runs: list[Run], tmp_path: Path, code: str
+) -> None:
+    rubric = tmp_path / "mine.yaml"
+    rubric.write_text(
+        "name: mine\nversion: '1'\ntitle: Mine\ninstruction: Judge.\n"
+        f"criteria:\n- {{code: {code}, name: Mine, question: 'Is it right?'}}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(UsageError, match=f"is called '{code}', as a column of the sheets is"):
+        kapwa.audit_sample(runs, tmp_path / "out", n=5, rubric=rubric)
+
+
 def test_a_draw_from_other_runs_is_refused(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
     fill(sheets)
     others = planted_runs(tmp_path, samples=2)
@@ -315,6 +367,9 @@ def test_a_judge_may_stand_as_the_scorer(runs: list[Run], sheets: Path, tmp_path
     assert any("no verdict of the judge" in note for note in audit.notes)
     with pytest.raises(DataError, match=r"judge's verdict is no label"):
         kapwa.audit_apply(runs, [sheets, tmp_path / "judge.csv"])
+    verdicts.filter(system="A").write_csv(tmp_path / "a.csv")
+    with pytest.raises(DataError, match="verdicts are of no answer of B"):
+        kapwa.audit_apply(runs, sheets, scorer=tmp_path / "a.csv")
     verdicts.with_columns(kind=pl.lit("person")).write_csv(tmp_path / "people.csv")
     with pytest.raises(UsageError, match="of 0 judges"):
         kapwa.audit_apply(runs, sheets, scorer=tmp_path / "people.csv")
@@ -333,7 +388,7 @@ def planned(agreement: float, *, pilot: int | None = None, **settings: Any) -> l
         rows += [
             {"system": "A", "culture": culture, "language": "en", "variant": "v", "cluster": str(i), "value": value[i]}
             | {"label": right[i] if drawn[i] else None, "probability": (pilot or 0) / 600 if drawn[i] else None}
-            | {"stratum": culture}
+            | {"stratum": culture, "item_id": f"{culture}{i}"}
             for i in range(600)
         ]
     frame = pl.DataFrame(rows, schema_overrides={"label": pl.Float64, "probability": pl.Float64})
@@ -352,6 +407,12 @@ def test_a_plan_says_how_many_labels_and_when_the_scorer_saves_none(pilot: int |
     for row in planned(0.5, pilot=pilot):
         assert (row["use"], row["reason"]) == ("people", "no-saving")
         assert 140 < row["labels"] == row["people"] < 170  # .25 × 1.96² / .08² = 150
+
+
+def test_a_plan_of_several_samples_is_of_questions(tmp_path: Path) -> None:
+    plan = kapwa.audit_plan(planted_runs(tmp_path, samples=3), half_width=0.3)
+    assert plan["questions"].to_list() == [15, 15]
+    assert (plan["labels"] <= 15).all()
 
 
 def test_a_plan_takes_runs_and_a_pilot(runs: list[Run], sheets: Path) -> None:

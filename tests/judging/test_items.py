@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import kapwa
 from kapwa.cli.main import app
 from kapwa.datasets.errata import COLUMNS, read_errata
-from kapwa.errors import UsageError
+from kapwa.errors import DataError, UsageError
 from kapwa.judging.items import ItemAudit, audit_items
 from kapwa.people.forms import options_of
 from kapwa.records import Item
@@ -160,6 +160,19 @@ def test_answers_in_own_words_have_a_key_of_their_own(tmp_path: Path) -> None:
     competence = dict(audit.people.select("rater", "competence").iter_rows())
     assert competence["ana"] > 0.9
     assert competence["dan"] < 0.2
+
+
+def test_who_chooses_and_also_answers_in_words_or_is_in_two_groups_is_refused(tmp_path: Path) -> None:
+    chosen = sheet(tmp_path / "choices.csv", np.ones((3, len(ITEMS))))
+    rater = "p0"
+    words = tmp_path / "words.csv"
+    words.write_text(f"item_id,rater,answer\n{ITEMS[0].id},{rater},tea\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"{rater} chooses an option of '{ITEMS[0].id}' in another file"):
+        audit_items([chosen, words], items=ITEMS)
+    groups = tmp_path / "groups.csv"
+    groups.write_text(f"rater,group\n{rater},old\n{rater},young\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"row 3.*{rater} has a group a second time"):
+        audit_items([chosen], items=ITEMS, groups=groups)
 
 
 def test_votes_of_everyday_questions_are_keys_to_look_at() -> None:

@@ -39,6 +39,7 @@ def test_a_judge_says_of_each_answer_what_it_says(stub, judged_runs, tmp_path: P
     assert len(states) == 2
     assert panel.summary["judged"].sum() == (panel.verdicts["state"] == "judged").sum()
     assert set(panel.summary["calibration"]) == {"not calibrated"}
+    assert set(panel.summary["variant"]) == {"local/inst-4", "en/inst-4"}
     record = json.loads((tmp_path / "j" / "judge.json").read_text())
     assert record["calibration"] == "not calibrated"
     assert record["judges"][0]["tokens_read"] == 7 * len(answers)
@@ -243,6 +244,17 @@ def test_a_folder_never_mixes_rubrics_runs_or_panels(stub, judged_runs, tmp_path
         .drop("rater")
         .equals(panel.summary.filter(rater="openai:two").drop("rater"))
     )
+
+
+def test_runs_and_judges_that_are_named_twice_are_refused(stub, judged_runs, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Two of the runs have one signature"):
+        ask(stub, [judged_runs[0]] * 2, tmp_path / "j")
+    with pytest.raises(UsageError, match="No judge is named"):
+        judge(judged_runs[0], [], "correct", out=tmp_path / "j")
+    server = stub(judge={})
+    models = [kapwa.load_model("openai:stub", base_url=server.url) for _ in range(2)]
+    with pytest.raises(UsageError, match="Two judges are called openai:stub"):
+        judge(judged_runs[0], models, "correct", out=tmp_path / "j", limit=1)
 
 
 def test_only_the_answers_of_a_draw(stub, judged_runs, tmp_path: Path) -> None:

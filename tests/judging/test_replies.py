@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from kapwa.judging.judges import overall
 from kapwa.judging.prompts import Change, Reading, ToJudge, prompt_of, read_reply
@@ -24,6 +25,19 @@ def made(**fields) -> Rubric:
 
 
 TWO = made(criteria=[{"code": code, "name": code, "question": {"en": "?"}} for code in "ab"])
+
+
+def test_words_that_are_numbers_keep_their_sign() -> None:
+    signed = made(scale={"-1": 0.0, "0": 0.5, "1": 1.0})
+    for word, value in signed.scale.items():
+        for reply in (json.dumps({"a": word}), json.dumps({"a": int(word)})):
+            assert read_reply(signed, JUDGED, reply)["a"].value == value
+
+
+@pytest.mark.parametrize("scale", [{"A": 1.0, "a": 0.0}, {"not-bad": 1.0, "not bad": 0.0}])
+def test_words_that_are_the_same_but_for_case_and_hyphens_are_refused(scale: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match="the same but for case and hyphens"):
+        made(scale=scale)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,13 @@ def test_a_bias_carries_to_one_system_and_not_to_another(tmp_path: Path) -> None
     assert (table.filter(system="unlike")["change"] < -0.2).all()
 
 
+def test_variants_of_a_later_audit_are_never_pooled() -> None:
+    later = [_audit(seed, "new", missed=missed) for seed, missed in ((2, 0.2), (3, 0.7))]
+    after = pl.concat([later[0], later[1].with_columns(variant=pl.lit("en"))])
+    table = carried_audits(_audit(1, "old", missed=0.2), after, margin=0.15).filter(culture="Assam")
+    assert table.select("variant", "state").rows() == [("en", "does-not-carry"), ("local", "carries")]
+
+
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     audit = _audit(1, "old", missed=0.2)
     with pytest.raises(DataError, match="different rubrics"):

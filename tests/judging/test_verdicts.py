@@ -6,6 +6,7 @@ import pytest
 
 from kapwa.errors import DataError
 from kapwa.judging.verdicts import VERDICT_SCHEMA, Verdict, read_verdicts, verdict_frame
+from kapwa.people.agreement import judge_agreement
 
 _VERDICT = Verdict(
     *("d1", "A001", "run", "system", "q1", "local", 0, "Assam", "as", "q1"),
@@ -52,3 +53,27 @@ def test_two_verdicts_of_one_rater_on_one_answer_are_refused(tmp_path: Path) -> 
     verdict_frame([_VERDICT, _VERDICT._replace(value=0.0)]).write_csv(path)
     with pytest.raises(DataError, match="ana judges 'A001' by 'right' a second time"):
         read_verdicts(path)
+
+
+def test_a_person_may_label_an_answer_in_two_draws_and_a_judge_once(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    two = [_VERDICT, _VERDICT._replace(draw="d2", answer="A007")]
+    verdict_frame(two).write_csv(path)
+    assert read_verdicts(path).height == 2
+    verdict_frame([verdict._replace(kind="judge") for verdict in two]).write_csv(path)
+    with pytest.raises(DataError, match="ana judges 'A007' by 'right' a second time"):
+        read_verdicts(path)
+
+
+def test_two_samples_with_one_text_are_two_answers(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.csv"
+    verdict_frame([_VERDICT, _VERDICT._replace(sample=1)]).write_csv(path)
+    assert read_verdicts(path).height == 2
+
+
+def test_people_of_two_draws_are_held_against_a_judge(tmp_path: Path) -> None:
+    draws = [_VERDICT._replace(draw=draw, rater=rater) for draw in ("d1", "d2") for rater in ("ana", "ben")]
+    judge = verdict_frame([_VERDICT._replace(draw="", rater="stub", kind="judge")])
+    table = judge_agreement(judge, verdict_frame(draws)).filter(coefficient="percent")
+    assert table["n"].to_list() == [4, 2]
+    assert table["value"].to_list() == [1.0, 1.0]

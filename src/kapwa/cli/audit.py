@@ -121,14 +121,14 @@ def apply(
     """
     import kapwa
 
-    found = kapwa.audit_apply(runs, labels, out=out, scorer=scorer, read_only=read_only, metric=metric, variant=variant)
+    audit = kapwa.audit_apply(runs, labels, out=out, scorer=scorer, read_only=read_only, metric=metric, variant=variant)
     if json:
-        show_json(found.to_dict())
+        show_json(audit.to_dict())
         return
     from kapwa.report.audit import audit_block
     from kapwa.report.render import render_block
 
-    show(render_block(audit_block(found)))
+    show(render_block(audit_block(audit)))
     if out is not None:
         note(f"Page: {out / 'audit.html'}")
 

@@ -16,7 +16,7 @@ from kapwa.cli.run import ModelOptions, Rehearsal, price, tokens_line
 
 _SHOWN, _MOST_ROWS = 120, 40
 # What may be the same in every row of a table, and the counts that are left out where they are 0 throughout.
-_TEXTS, _COUNTS = ("rater", "system", "culture", "criterion"), ("cannot_assess", "inconsistent", "unparsed")
+_TEXTS, _COUNTS = ("rater", "system", "culture", "variant", "criterion"), ("cannot_assess", "inconsistent", "unparsed")
 _HEX = re.compile(r"@([0-9a-f]{6})[0-9a-f]+$")
 
 

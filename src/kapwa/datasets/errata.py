@@ -104,10 +104,10 @@ def errata_note(errata: Errata, left_out: Mapping[ItemKey, Erratum]) -> str:
     named = [f"{line.item_id} ({line.reason}; confirmed by {line.confirmed_by})" for line in used.values()]
     more = f", and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     count = f"{len(left_out)} item{'s' * (len(left_out) != 1)}"
-    said = [f"{errata.path.name} leaves out {count}: {', '.join(named[:_NAMED])}{more}."] if named else []
+    sentences = [f"{errata.path.name} leaves out {count}: {', '.join(named[:_NAMED])}{more}."] if named else []
     elsewhere = len(errata.lines) - errata.unconfirmed - len(used)
     if elsewhere:
-        said.append(f"Confirmed lines of {errata.path.name} on items or variants not asked here: {elsewhere}.")
+        sentences.append(f"Confirmed lines of {errata.path.name} on items or variants not asked here: {elsewhere}.")
     if errata.unconfirmed:
-        said.append(f"Lines that nobody confirmed, which change nothing: {errata.unconfirmed}.")
-    return " ".join(said) or f"{errata.path.name} leaves nothing out."
+        sentences.append(f"Lines that nobody confirmed, which change nothing: {errata.unconfirmed}.")
+    return " ".join(sentences) or f"{errata.path.name} leaves nothing out."

@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
 from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
-from kapwa.judging.labels import READ_ONLY, Label, as_drawn, said, sheet_labels, verdicts_of
+from kapwa.judging.labels import READ_ONLY, Label, as_drawn, label_value, sheet_labels, verdicts_of
 from kapwa.judging.verdicts import read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of
 from kapwa.runs.directory import Run
@@ -51,15 +51,36 @@ def labelled(
         message = f"Labels are of one draw, and {len(folders) or 'none'} of the folders named holds {DRAW}."
         raise UsageError(message, hint=f"Name the folder that kapwa audit sample wrote. {READ_ONLY}")
     drawn = None if read_only else read_draw(folders[0])
-    chosen = (metric, variant) if drawn is None else (drawn.metric, ",".join(drawn.variants))
-    population = population_of(runs, metric=chosen[0], variant=chosen[1])
+    if drawn is not None:
+        metric, variant = _of_draw(drawn, metric, variant)
+    population = population_of(runs, metric=metric, variant=variant)
     draw = as_drawn(population, "correct") if drawn is None else drawn
     read, notes = read_labels(places, draw.asked.criterion)
+    read, others = _without_others(read, draw)
+    notes = (*notes, *others)
     verdicts = verdicts_of(read, draw)
     if scorer is None:
         return Labelled(runs, population, draw, verdicts, notes)
     population, judge, more = with_scorer(population, read_verdicts(scorer))
     return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
+
+
+def _of_draw(draw: Draw, metric: str | None, variant: str | None) -> tuple[str, str]:
+    """Return the metric and variants of a draw; raise UsageError where others are wanted."""
+    variants = ",".join(draw.variants)
+    for option, wanted, drawn in (("--metric", metric, draw.metric), ("--variant", variant, variants)):
+        if wanted not in (None, drawn):
+            message = f"The labels are of the draw {draw.id}, which is of {drawn}, not of {wanted}."
+            raise UsageError(message, hint=f"Leave {option} out, or draw from {wanted}: kapwa audit sample.")
+    return draw.metric, variants
+
+
+def _without_others(labels: Sequence[Label], draw: Draw) -> tuple[list[Label], list[str]]:
+    """Pass over labels of other draws in tables that hold labels of this one, too, as those of the studio do."""
+    tables = {label.place.path for label in labels if label.draw and label.draw == draw.id and not label.form}
+    kept = [label for label in labels if label.draw in ("", draw.id) or label.place.path not in tables]
+    passed = len(labels) - len(kept)
+    return kept, [f"{passed} labels of other draws are passed over: {draw.id} is applied."] if passed else []
 
 
 def read_labels(
@@ -73,7 +94,8 @@ def read_labels(
     """
     labels: list[Label] = []
     filled: set[Path] = set()
-    files = [path for path in sheet_files(paths, "verdicts") if path.name != KEY]
+    # Somebody may name the folder of a draw and a sheet in it.
+    files = list({path.resolve(): path for path in sheet_files(paths, "verdicts") if path.name != KEY}.values())
     for path in files:
         rows = read_sheet(path) if path.suffix.lower() in (".jsonl", ".json") else []
         header = header_of(rows)
@@ -98,7 +120,8 @@ def read_labels(
 def label_counts(folder: Path) -> pl.DataFrame:
     """Of each stratum of the draw in ``folder``: questions there are, drawn, and with every answer labelled."""
     drawn = read_draw(folder)
-    labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    read, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    labels, _ = _without_others(read, drawn)
     labelled = verdicts_of(labels, drawn).filter(pl.col("value").is_not_null()).select("run", *UNIT).unique()
     there_are = pl.DataFrame(drawn.strata).group_by(STRATUM).agg(questions=pl.col("N").sum())
     return (
@@ -131,7 +154,7 @@ def _named(metadata: dict[str, Any], *names: str) -> dict[str, str]:
 def _inspect(row: Row, path: Path) -> Label:
     """A score of one sample; its epoch is the sample of an item, counted from 1."""
     metadata, cell = _metadata(row, path), cell_of(row, path, "value", filled=True)
-    state, value = said(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
+    state, value = label_value(cell._replace(text=_LETTERS.get(cell.text.casefold(), cell.text)))
     epoch = cell_of(row, path, "epoch")
     sample = str(int(epoch.text) - 1) if epoch.text.isdecimal() else ""
     names = {"sample": sample} | _named(metadata, "answer", "draw", "system", "variant", "sample", "rubric")
@@ -140,14 +163,20 @@ def _inspect(row: Row, path: Path) -> Label:
 
 
 def _argilla(row: Row, path: Path, criterion: str) -> Iterator[Label]:
-    """What each user answers to the question called ``criterion``."""
+    """What each user submitted as the answer to the question called ``criterion``."""
     metadata, responses = _metadata(row, path), _metadata(row, path, "responses")
     names = _named(metadata, "answer", "draw", "system", "item_id", "variant", "sample", "rubric")
     if not names.get("answer") and not names.get("item_id"):
         names["answer"] = cell_of(row, path, "id", filled=True).text
-    for response in responses.get(criterion) or ():
+    answers = responses.get(criterion) or []
+    if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+        cell = cell_of(row, path, "responses")
+        raise cell.error(f"{criterion!r} has no list of responses.", "Export the records with Argilla: to_json.")
+    for response in answers:
+        if response.get("status") in ("draft", "discarded"):
+            continue
         cell = Cell(str(response.get("value", "")), path, row.number, f"responses.{criterion}")
-        state, value = said(cell)
+        state, value = label_value(cell)
         yield Label(str(response.get("user_id") or "?"), state, value, cell, **names)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kapwa.errors import DataError, UsageError, check_whole
-from kapwa.judging.draws import KEY
+from kapwa.judging.draws import KEY, check_distinct
 from kapwa.judging.prompts import ToJudge
 from kapwa.judging.rubrics import Rubric
 from kapwa.judging.verdicts import ANSWER_SCHEMA
@@ -43,6 +43,7 @@ def answers_to_judge(
         raise UsageError("No run is named.", hint="Name the folders of runs whose answers are to be judged.")
     for run in runs:
         _check_task(run, rubric)
+    check_distinct(runs)
     if rubric.kind == "pairs" and (len(runs) != 2 or len({run.manifest["task"] for run in runs}) > 1):
         raise UsageError(f"{rubric.name} compares two runs of one task.", hint="Name two run folders.")
     if limit is not None:

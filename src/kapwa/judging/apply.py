@@ -111,7 +111,8 @@ def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Populat
     """Put a judge's verdicts in the place of the scores; return its name, too, and notes.
 
     An answer that the judge could not read or assess has the mean of its verdicts: what a scorer says of an answer may
-    be anything, labels put it right. Raises UsageError for verdicts of people, or several judges.
+    be anything, labels put it right. Raises UsageError for verdicts of people, or several judges, DataError where a run
+    has none.
     """
     judges = verdicts.filter(kind="judge").select("rater", "rubric", "criterion").unique().rows()
     if len(judges) != 1:
@@ -122,8 +123,13 @@ def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Populat
     judged = verdicts.filter(kind="judge").select("run", *UNIT, judged="value")
     frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
     missing = frame["judged"].null_count()
-    if missing == len(frame):
-        raise DataError("the scorer's verdicts are of no answer of these runs.", hint="Judge these runs' answers.")
+    known = set(frame.drop_nulls("judged")["system"])
+    without = [name for name in frame["system"].unique(maintain_order=True) if name not in known]
+    if without:
+        raise DataError(
+            f"the scorer's verdicts are of no answer of {', '.join(without)}.",
+            hint="Let the judge read these runs as they are now: kapwa judge RUN...",
+        )
     usual = pl.col("judged").mean().over("run", *STRATUM)
     value = pl.coalesce("judged", usual, pl.col("judged").mean())
     note = f"{missing} of {len(frame)} answers have no verdict of the judge, and count as its mean."
@@ -170,9 +176,8 @@ def apply_labels(
     )
 
 
-def _parts(answers: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    for _, part in answers.group_by("system", "variant", maintain_order=True):
-        yield part
+def _parts(answers: pl.DataFrame) -> list[pl.DataFrame]:
+    return answers.partition_by("system", "variant", maintain_order=True)
 
 
 def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:

@@ -19,7 +19,7 @@ from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled
 from kapwa.errors import DataError, RunError, UsageError, nearest
 from kapwa.files import check_ordinary, digest
 from kapwa.judging.rubrics import CANNOT, YES_NO, load_rubric
-from kapwa.judging.verdicts import ANSWER_SCHEMA
+from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA
 from kapwa.people.forms import REMARK, check_counts, instructions_for
 from kapwa.people.rating_forms import EMPTY_ANSWER, folder_names, names_model
 from kapwa.runs.directory import Run
@@ -28,6 +28,8 @@ from kapwa.suites.base import is_share
 from kapwa.tables_io import csv_bytes, read_sheet
 
 FORMAT, KEY = 1, "audit-key.csv"
+# Columns of sheets and tables of labels, which no criterion may be called.
+_COLUMNS = {*VERDICT_SCHEMA, "form_id", "question", "question_en", "response"}
 UNIT = ("item_id", "variant", "sample")
 STRATUM = ("culture", "language", "variant")
 KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
@@ -35,7 +37,6 @@ KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
 FAVOUR = 4
 # A matcher that finds an answer as it stands is hardly ever wrong.
 _SURE_RULES = ("exact", "phrase")
-YES, NO = YES_NO
 
 
 class Asked(NamedTuple):
@@ -57,6 +58,9 @@ def asked_of(rubric: str | Path) -> Asked:
     if read.kind != "criteria" or len(read.criteria) != 1 or read.by_item or read.scale_of(read.criteria[0]) != YES_NO:
         message = f"The rubric {read.name} is not one question that is answered with yes or no."
         raise UsageError(message, hint="Labels correct one score. Use the rubric 'correct', or one like it.")
+    if read.criteria[0].code in _COLUMNS:
+        message = f"The criterion of {read.name} is called {read.criteria[0].code!r}, as a column of the sheets is."
+        raise UsageError(message, hint="Give it another code, such as 'right'.")
     return Asked(read.signed, read.criteria[0].code, dict(read.criteria[0].question))
 
 
@@ -130,8 +134,7 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     unknown = next((part for part in variants if part not in known), None)
     if unknown is not None:
         raise UsageError(f"{runs[0].path} has no variant {unknown!r}.", hint=nearest(unknown, known))
-    if len({run.manifest["signature"] for run in runs}) < len(runs):
-        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
+    check_distinct(runs)
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
     units = [frame.filter(pl.col("value").is_not_null() & pl.col("text").is_not_null()) for frame in frames]
@@ -144,6 +147,12 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     left_out = tuple(whole.join(common, on=UNIT, how="anti", maintain_order="left").rows())
     frame = pl.concat([part.join(common, on=UNIT, how="semi", maintain_order="left") for part in units])
     return Population(name, tuple(variants), frame, tuple(map(_identity, runs, frames)), left_out)
+
+
+def check_distinct(runs: Sequence[Run]) -> None:
+    """Raise UsageError where two runs are one, so that their answers could not be told apart."""
+    if len({run.manifest["signature"] for run in runs}) < len(runs):
+        raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
 
 
 def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.DataFrame:
@@ -179,9 +188,11 @@ def draw(population: Population, *, n: int, seed: int, rubric: str | Path = "cor
 
     ``doubtful``: questions of which some answer may be judged wrongly are drawn :data:`FAVOUR` times as often. Of
     several samples of an answer one is drawn. Equal arguments give an equal draw. Raises UsageError for impossible
-    counts.
+    counts, and for one question, which leaves out either the doubtful ones or the others.
     """
     check_counts(seed=seed, n=n)
+    if n < 2:
+        raise UsageError("One question of each culture tells nothing of the others.", hint="Draw 40 or more: --n 60")
     asked = asked_of(rubric)
     settings = (seed, n, population.metric, asked.rubric, doubtful, population.variants, population.runs)
     name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
@@ -282,7 +293,7 @@ def _sheet_row(row: dict[str, Any], questions: dict[tuple[str, str], dict[str, A
 
 
 def _sheet(name: str, rows: Sequence[Sequence[str]], asked: tuple[str, str], instructions: str) -> Sheet:
-    allowed = [(YES, NO, CANNOT)] * len(rows)
+    allowed = [(*YES_NO, CANNOT)] * len(rows)
     columns = [
         Column("form_id", 24),
         Column("answer", 9),

@@ -18,11 +18,12 @@ import polars as pl
 
 from kapwa.datasets.errata import COLUMNS
 from kapwa.datasets.sheets import sheet_files
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import jsonable
 from kapwa.people.answers import holds_answers, read_answers
 from kapwa.people.choice_files import read_choices
 from kapwa.people.consensus import KEYS, LEAST_PEOPLE, columns_of_kinds, has_options, shared_keys
+from kapwa.people.filled_sheets import cell_of, refuse_repeats
 from kapwa.people.forms import options_of
 from kapwa.records import Item
 from kapwa.runs.answers import items_of
@@ -142,8 +143,7 @@ def _people(
     words = [file for file in files if holds_answers([file])]
     chosen = [file for file in files if file not in words]
     by_id = {item.id: item for item in items}
-    lines = [] if groups is None else read_sheet(Path(groups), required=("rater", "group"))
-    group_of = {line.cells["rater"].strip(): line.cells["group"].strip() for line in lines}
+    group_of = {} if groups is None else _groups(Path(groups))
     rows: list[dict[str, Any]] = []
     notes: tuple[str, ...] = ()
     if chosen:
@@ -154,13 +154,26 @@ def _people(
         for item_id, rater, option in read.frame.select("item_id", "rater", "option").drop_nulls().iter_rows():
             right = {"value": float(option == 0), "choice": options_of(by_id[item_id])[option]}
             rows.append({"item_id": item_id, "rater": rater, **right})
+    choosers = {(row["item_id"], row["rater"]) for row in rows}
     for item_id, by_rater in (read_answers(words) if words else {}).items():
+        twice = next((rater for rater in by_rater if (item_id, rater) in choosers), None)
+        if twice is not None:
+            message = f"{twice} chooses an option of {item_id!r} in another file, and answers it in words here."
+            raise DataError(message, path=words[0], hint="Audit choices and words apart.")
         rows += [{"item_id": item_id, "rater": rater, "choice": _plain(text)} for rater, text in by_rater.items()]
     for row in rows:
         item = by_id.get(row["item_id"])
         place = {"culture": item.culture, "cluster": item.cluster} if item else {"culture": "", "cluster": ""}
         row |= {"who": "people", "variant": "", "group": group_of.get(row["rater"], ""), **place}
     return pl.DataFrame(rows, schema=ANSWERS), list(notes)
+
+
+def _groups(path: Path) -> dict[str, str]:
+    """Return each person's group; raise DataError for somebody in two."""
+    lines = read_sheet(path, required=("rater", "group"))
+    cells = [(cell_of(line, path, "rater"), cell_of(line, path, "group")) for line in lines]
+    refuse_repeats((rater.text, rater, f"{rater.text} has a group") for rater, _ in cells)
+    return {rater.text: group.text for rater, group in cells}
 
 
 def _plain(text: str) -> str:
@@ -190,9 +203,9 @@ def _statistics(answers: pl.DataFrame, items: Sequence[Item], notes: list[str]) 
         totals, counts = np.nansum(values, axis=1), (~np.isnan(values)).sum(axis=1)
         rows, p_values = [], []
         for place, (name, share) in enumerate(zip(names, mean_estimates(values, None, binary=True), strict=True)):
-            own = values[:, place]
-            rest = (totals - own) / np.where(counts > 1, counts - 1, np.nan)
-            link = pearson(own, rest) if raters.height >= LEAST_ROWS else pearson([], [])
+            answers_to_it = values[:, place]
+            rest = (totals - answers_to_it) / np.where(counts > 1, counts - 1, np.nan)
+            link = pearson(answers_to_it, rest) if raters.height >= LEAST_ROWS else pearson([], [])
             dead = {1.0: "all right", 0.0: "nobody right"}.get(share.value or 0.0, "")
             p_values.append(np.nan if link.p_value is None else link.p_value)
             figures = (share.value, share.low, share.high, link.value, link.low, link.high, None, share.n)

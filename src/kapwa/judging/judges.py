@@ -150,7 +150,7 @@ def ask_judge(
             meter.add(kept, kept=kept)
         Execution(model, store, meter, shared).execute("generate", distinct.values())
         replies = list(store.read(request.key for request in requests))
-    rater = "@".join(filter(None, (model.id, model.revision)))
+    rater = rater_of(model)
     frames = {}
     for change in (AS_IS, *probe_changes(judging.probes, model.id)):
         parts = [(prompt, reply) for prompt, reply in zip(asked, replies, strict=True) if prompt.change == change]
@@ -165,6 +165,11 @@ def ask_judge(
         "tokens_written": sum(reply.usage.completion_tokens for reply in single if reply.usage),
     }
     return Judged(rater, record, frames.pop(AS_IS.name), frames)
+
+
+def rater_of(model: Model) -> str:
+    """Return what a judge is called in verdicts: the model's id and revision."""
+    return "@".join(filter(None, (model.id, model.revision)))
 
 
 def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[Asked, Response]]) -> Iterator[Verdict]:
@@ -232,13 +237,13 @@ def overall(rubric: Rubric, item_id: str, readings: Mapping[str, Reading]) -> Re
 
 
 def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return each judge's mean by system, culture and criterion, with the counts of what it did not judge.
+    """Return each judge's mean by system, culture, variant and criterion, with the counts of what it did not judge.
 
-    Columns ``rater, system, culture, criterion, judged, value, low, high, cannot_assess, inconsistent, unparsed`` and
-    ``calibration``, which says that no value was corrected by people. Intervals are clustered by question: they leave
-    out that the judge errs.
+    Columns ``rater, system, culture, variant, criterion, judged, value, low, high, cannot_assess, inconsistent,
+    unparsed`` and ``calibration``, which says that no value was corrected by people. Intervals are clustered by
+    question: they leave out that the judge errs.
     """
-    keys = ("rater", "system", "culture", "criterion")
+    keys = ("rater", "system", "culture", "variant", "criterion")
     rows = []
     for key, part in verdicts.group_by(keys, maintain_order=True):
         values = part.filter(state="judged")

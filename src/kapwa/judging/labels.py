@@ -28,6 +28,7 @@ class Label(NamedTuple):
     """What one person says of one answer, named by its code in a draw, or by item and system.
 
     ``place``: the cell that says it. ``item_id`` may also be "item/variant", as ids of samples are in Inspect.
+    ``form``: the sheet it stands on, which is of one draw; "" for tables, which may hold labels of several.
     """
 
     rater: str
@@ -42,9 +43,10 @@ class Label(NamedTuple):
     sample: str = ""
     rubric: str = ""
     remark: str = ""
+    form: str = ""
 
 
-def said(cell: Cell) -> tuple[State, float | None]:
+def label_value(cell: Cell) -> tuple[State, float | None]:
     """Read yes, no, a share between them, or "cannot assess" in a cell that is not empty."""
     if cell.text.casefold() in _CANNOT:
         return "cannot-assess", None
@@ -65,7 +67,8 @@ def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
     """
     rows = read_sheet(path)
     header = header_of(rows)
-    column = "value" if {"value", "state", "rater"} <= set(header) else criterion
+    is_verdicts = {"value", "state", "rater"} <= set(header)
+    column = "value" if is_verdicts else criterion
     for needed in ((column,), ("form_id", "rater"), ("answer", "item_id")):
         if not any(name in header for name in needed):
             message = f"column {' or '.join(map(repr, needed))} is missing."
@@ -75,10 +78,10 @@ def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
         if row.cells.get("kind", "").strip() == "judge":
             message, remedy = "a judge's verdict is no label of a person.", "Name judges' verdicts with --scorer."
             raise cell_of(row, path, "kind").error(message, remedy)
-        if column == "value" and row.cells["state"].strip() == "cannot-assess":
+        if is_verdicts and row.cells["state"].strip() == "cannot-assess":
             yield _label(row, path, cell, "cannot-assess", None)
         elif cell.text:
-            yield _label(row, path, cell, *said(cell))
+            yield _label(row, path, cell, *label_value(cell))
 
 
 def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) -> Label:
@@ -90,7 +93,7 @@ def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) 
     if not rater:
         raise cell.error("nobody is named who says so.", "Fill in 'form_id' as it was, or 'rater'.")
     draw = form[1] if form else cell_of(row, path, "draw").text
-    return Label(rater, state, value, cell, draw=draw, remark=remark_of(row), **named)
+    return Label(rater, state, value, cell, draw=draw, remark=remark_of(row), form=form[0] if form else "", **named)
 
 
 def as_drawn(population: Population, rubric: str) -> Draw:

@@ -14,7 +14,7 @@ import polars as pl
 from kapwa.errors import RunError, UsageError
 from kapwa.files import jsonable, replacing, write_json
 from kapwa.judging.answers import answers_to_judge
-from kapwa.judging.judges import NOT_CALIBRATED, Judged, Judging, ask_judge, summarise
+from kapwa.judging.judges import NOT_CALIBRATED, Judged, Judging, ask_judge, rater_of, summarise
 from kapwa.judging.probes import check_labels, probe_table, probes_of
 from kapwa.judging.rubrics import Rubric, load_rubric
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
@@ -55,9 +55,9 @@ class Panel:
     """What judges said; tables are Polars frames, each with a column ``rater``.
 
     ``verdicts``: of ``VERDICT_SCHEMA``, written to ``verdicts.csv`` in ``folder``. ``summary``: means by system,
-    culture and criterion, none corrected by people. ``probes``: see :mod:`kapwa.judging.probes`. ``agreement``,
-    ``risk``: see :mod:`kapwa.people.agreement`; empty without people's verdicts. ``record``: what ``judge.json``
-    holds. ``silent``: prompts without a reply, which the same call asks again.
+    culture, variant and criterion, none corrected by people. ``probes``: see :mod:`kapwa.judging.probes`.
+    ``agreement``, ``risk``: see :mod:`kapwa.people.agreement`; empty without people's verdicts. ``record``: what
+    ``judge.json`` holds. ``silent``: prompts without a reply, which the same call asks again.
     """
 
     folder: Path
@@ -118,6 +118,8 @@ def ask_panel(
     **asking: Any,
 ) -> Panel:
     """Ask every judge what was planned, and write ``verdicts.csv`` and ``judge.json``; see :func:`judge`."""
+    if not judges:
+        raise UsageError("No judge is named.", hint="Name a model, as for kapwa run --model.")
     asked = planned.record()
     earlier = _earlier_judges(folder, asked)
     models = {run.manifest["signature"]: str(run.manifest["model"]["id"]) for run in planned.runs}
@@ -126,6 +128,8 @@ def ask_panel(
     for spec in dict.fromkeys(judges):
         model = load_model(spec, **(judge_options or {})) if isinstance(spec, str) else spec
         with closing(model) if isinstance(spec, str) else nullcontext():
+            if rater_of(model) in by_rater:
+                raise UsageError(f"Two judges are called {rater_of(model)}.", hint=_ELSEWHERE)
             judged = ask_judge(planned, model, folder, **asking)
         by_rater[judged.rater] = judged
         tables["probes"].append(probe_table(planned.probes, judged.verdicts, judged.changed, models, planned.labels))

@@ -37,20 +37,18 @@ def plan_labels(
     runs, rows = answers["system"].n_unique(), []
     for place, part in answers.group_by(STRATUM, maintain_order=True):
         plans: list[tuple[LabelPlan, str]] = []
+        questions = part["item_id"].n_unique()
         for (system,), of_run in part.group_by("system", maintain_order=True):
             if agreement is not None:
                 share = min(max(float(of_run["value"].to_numpy().mean()), _SHARES[0]), _SHARES[1])
-                plans.append((labels_needed(of_run.height, half_width, agreement=agreement, share=share), "assumed"))
+                plans.append((labels_needed(questions, half_width, agreement=agreement, share=share), "assumed"))
             else:
                 whole = answers.filter(system=system, variant=place[2])
-                plans.append(
-                    _from_pilot(of_run.height, half_width, corrected_rows(of_run)[0], corrected_rows(whole)[-1])
-                )
-        plan, grounds = max(plans, key=lambda pair: _needed(pair[0]) or part.height)
+                plans.append(_from_pilot(questions, half_width, corrected_rows(of_run)[0], corrected_rows(whole)[-1]))
+        plan, grounds = max(plans, key=lambda pair: _needed(pair[0]) or questions + 1)
         facts: dict[str, Any] = {
             name: getattr(plan, name) for name in ("people", "corrected", "saving", "use", "reason")
         }
-        questions = part.height // runs
         read = (_needed(plan) or questions) * runs
         facts |= {"questions": questions, "labels": _needed(plan), "grounds": grounds, "answers": read}
         rows.append({**dict(zip(STRATUM, place, strict=True)), **facts, "hours": read * seconds / 3600})
@@ -61,8 +59,8 @@ def _needed(plan: LabelPlan) -> int | None:
     return plan.corrected if plan.use == "corrected" else plan.people
 
 
-def _from_pilot(n: int, half_width: float, own: Corrected, whole: Corrected) -> tuple[LabelPlan, str]:
+def _from_pilot(n: int, half_width: float, stratum: Corrected, whole: Corrected) -> tuple[LabelPlan, str]:
     """Plan by a stratum's labels, or by those of all strata together where it has too few."""
     with suppress(UsageError):
-        return labels_needed(n, half_width, pilot=own), "its own labels"
+        return labels_needed(n, half_width, pilot=stratum), "its own labels"
     return labels_needed(n, half_width, pilot=whole), "all labels"

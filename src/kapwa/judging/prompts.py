@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.files import table_rows
-from kapwa.judging.rubrics import CANNOT, Criterion, Rubric
+from kapwa.judging.rubrics import CANNOT, Criterion, Rubric, word_of
 from kapwa.judging.verdicts import State
 from kapwa.languages.codes import canonical
 from kapwa.people.rating_forms import EMPTY_ANSWER
@@ -164,9 +164,9 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
         return _read_spans(rubric, criteria, judged.text, objects) or {c.code: unread for c in criteria}
     readings = {}
     for criterion in criteria:
-        words = {_word(part[criterion.code]) for part in objects if criterion.code in part}
+        words = {word_of(part[criterion.code]) for part in objects if criterion.code in part}
         word = words.pop() if len(words) == 1 else ""
-        scale = {_word(name): value for name, value in rubric.scale_of(criterion).items()}
+        scale = {word_of(name): value for name, value in rubric.scale_of(criterion).items()}
         word = _SWAPPED.get(word, word) if swapped else word
         if word == CANNOT:
             readings[criterion.code] = Reading("cannot-assess", None, "")
@@ -175,12 +175,6 @@ def read_reply(rubric: Rubric, judged: ToJudge, reply: str, *, swapped: bool = F
         else:
             readings[criterion.code] = unread
     return readings
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return " ".join(str(value).replace("_", " ").replace("-", " ").split()).casefold()
 
 
 def _objects(reply: str) -> Iterator[dict[str, Any]]:
@@ -215,7 +209,7 @@ def _read_spans(
     lists = [part["spans"] for part in objects if "spans" in part]
     if len(lists) != 1:
         return None
-    if isinstance(lists[0], str) and _word(lists[0]) == CANNOT:
+    if isinstance(lists[0], str) and word_of(lists[0]) == CANNOT:
         return {criterion.code: Reading("cannot-assess", None, "") for criterion in criteria}
     spans: dict[str, list[dict[str, str]]] = {criterion.code: [] for criterion in criteria}
     for span in lists[0] if isinstance(lists[0], list) else [None]:

@@ -33,6 +33,13 @@ _SEE = "see docs/reference/rubrics.md."
 _QUESTION = "question_"
 
 
+def word_of(value: Any) -> str:
+    """Return a word of a verdict as it is compared: in lower case, hyphens and underlines within it as blanks."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(re.sub(r"(?<=\w)[-_]+", " ", str(value)).split()).casefold()
+
+
 def _in_english(value: Any) -> Any:
     return {"en": value} if isinstance(value, str) else value
 
@@ -124,7 +131,10 @@ class Rubric(_Part):
                 raise ValueError(f"criteria: {twice!r} appears twice, or is a word of Kapwa's own")
         for criterion in self._all():
             words = self.scale_of(criterion)
-            if len(words) < 2 or CANNOT in words:
+            alike = {word_of(word) for word in words}
+            if len(alike) < len(words):
+                raise ValueError(f"scale: two words of {', '.join(words)} are the same but for case and hyphens")
+            if len(words) < 2 or CANNOT in alike:
                 raise ValueError(f"scale: needs two words at least, and {CANNOT!r} is always allowed")
             wrong = next((example.verdict for example in criterion.examples if example.verdict not in words), None)
             if wrong is not None:

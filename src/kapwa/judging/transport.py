@@ -26,7 +26,7 @@ AUDITED_SCHEMA = {
     **dict.fromkeys(("value", "label", "probability"), pl.Float64),
 }
 CARRIED_SCHEMA = {
-    **dict.fromkeys(("culture", "language", "system", "state"), pl.String),
+    **dict.fromkeys(("culture", "language", "variant", "system", "state"), pl.String),
     **dict.fromkeys(("before", "after", "change", "low", "high"), pl.Float64),
     **dict.fromkeys(("labelled_before", "labelled"), pl.Int64),
     "outside": pl.Float64,
@@ -66,11 +66,12 @@ def _answer(row: Row, path: Path) -> list[Any]:
 
 
 def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) -> pl.DataFrame:
-    """Return for each culture, language and system of ``after`` whether the bias of ``before`` is still that there.
+    """Return for each stratum and system of ``after`` whether the bias of ``before`` is still that there.
 
-    Both are tables of :data:`AUDITED_SCHEMA`; of ``before`` the answers of all systems count. Columns of the result:
-    :data:`CARRIED_SCHEMA`, by culture, language and system; see :class:`kapwa.stats.transport.Carried`. Raises
-    DataError where the two were labelled by different rubrics, or share no culture and language.
+    Both are tables of :data:`AUDITED_SCHEMA`; of ``before`` the answers of all systems and variants count. Columns of
+    the result: :data:`CARRIED_SCHEMA`, by culture, language, variant and system; see
+    :class:`kapwa.stats.transport.Carried`. Raises DataError where the two were labelled by different rubrics, or share
+    no culture and language.
     """
     rubrics = sorted({*before["rubric"], *after["rubric"]})
     if len(rubrics) > 1:
@@ -83,14 +84,12 @@ def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) 
 
 
 def _rows(before: pl.DataFrame, after: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    place = ("culture", "language")
-    earlier = dict(before.group_by(place))
-    for (culture, language, system), part in after.sort(*place, "system").group_by(
-        *place, "system", maintain_order=True
-    ):
-        if (culture, language) in earlier:
-            carried = carried_bias(_audited(earlier[culture, language]), _audited(part), margin=margin)
-            yield {"culture": culture, "language": language, "system": system, **carried._asdict()}
+    place = ("culture", "language", "variant", "system")
+    earlier = dict(before.group_by(place[:2]))
+    for names, part in after.sort(place).group_by(place, maintain_order=True):
+        if names[:2] in earlier:
+            carried = carried_bias(_audited(earlier[names[:2]]), _audited(part), margin=margin)
+            yield {**dict(zip(place, names, strict=True)), **carried._asdict()}
 
 
 def _audited(part: pl.DataFrame) -> Audited:

@@ -71,7 +71,8 @@ def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
     """Read tables of :data:`VERDICT_SCHEMA` (CSV or XLSX): one file, several, or folders of them.
 
     Raises DataError naming file, row and column for a missing column, a state or kind that is none, a value outside
-    [0, 1] or without its state, and for two verdicts of one rater on one answer and criterion.
+    [0, 1] or without its state, and for two verdicts of one rater on one answer and criterion: of a person in one draw,
+    of a judge in any.
     """
     verdicts: list[Verdict] = []
     places: list[Cell] = []
@@ -80,11 +81,18 @@ def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
             verdicts.append(_verdict(row, path))
             places.append(cell_of(row, path, "answer"))
     repeats = (
-        ((v.draw, v.run, v.answer, v.rater, v.criterion), place, f"{v.rater} judges {v.answer!r} by {v.criterion!r}")
+        (_once(v), place, f"{v.rater} judges {v.answer or v.item_id!r} by {v.criterion!r}")
         for v, place in zip(verdicts, places, strict=True)
     )
     refuse_repeats(repeats)
     return verdict_frame(verdicts)
+
+
+def _once(verdict: Verdict) -> tuple[str | int, ...]:
+    """What no two verdicts may share; draws name their people alike, so p1 of two draws may be two persons."""
+    draw = verdict.draw if verdict.kind == "person" else ""
+    answer = (verdict.run, verdict.item_id, verdict.variant, verdict.sample)
+    return draw, *answer, verdict.rater, verdict.criterion
 
 
 def _verdict(row: Row, path: Path) -> Verdict:

@@ -121,7 +121,7 @@ def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFram
         # A row for each person with the judge: people's pairs then have no answer in common, and are in no mean.
         columns = both.select("judge", "value", "rater").rows()
         single = [[judged, *(value if who == name else None for name in raters)] for judged, value, who in columns]
-        people_only = both.pivot("rater", index=[*PLACE, "cluster"], values="value")
+        people_only = both.pivot("rater", index=["draw", *PLACE, "cluster"], values="value")
         alpha: Coefficient = "krippendorff-nominal" if _two(both["value"]) else "krippendorff-interval"
         coefficients: tuple[Coefficient, ...] = ("percent", "cohen", alpha)
         for between, table, clusters in (
@@ -168,7 +168,7 @@ def _both(judge: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
 
     Where people say yes or no, the mean of a judge's samples is rounded to what most of them say.
     """
-    labels = people.drop_nulls("value").select(*PLACE, "cluster", "rater", "value")
+    labels = people.drop_nulls("value").select("draw", *PLACE, "cluster", "rater", "value")
     both = labels.join(judge.select(*PLACE, mean="value"), on=PLACE, how="inner", maintain_order="left")
     most = pl.when(pl.col("mean") != 0.5).then(pl.col("mean").round())
     return both.with_columns(judge=most if _two(both["value"]) else pl.col("mean"))

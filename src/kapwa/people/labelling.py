@@ -57,8 +57,8 @@ def agreement_by_culture(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
         table = [[values.get(rater) for rater in raters] for values in by_answer.values()]
         if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
             wanted: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
-            found = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
-            rows += [{"culture": culture, **row} for row in found]
+            coefficients = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
+            rows += [{"culture": culture, **row} for row in coefficients]
     return pl.DataFrame(rows, schema={"culture": pl.String, **SCHEMA})
 
 

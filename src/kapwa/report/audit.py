@@ -292,6 +292,10 @@ def carried_block(carried: pl.DataFrame, margin: float) -> Block:
 
 
 def _carried_table(carried: pl.DataFrame, within: str) -> Table:
+    def system(row: Row) -> Cell:
+        where = f"{culture_name(row['culture'])}, {row['language']}, {row['variant']}"
+        return Cell(clean(row["system"]), where)
+
     def change(row: Row) -> Cell:
         between = wording.change_interval(row["low"], row["high"], SHARE) if known(row["low"]) else ""
         return Cell(wording.change(row["change"], SHARE), between, number=True)
@@ -308,7 +312,7 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
         return Cell(_CARRIED[row["state"]], more, strong=row["state"] == "carries")
 
     columns = [
-        Column("System", lambda row: Cell(clean(row["system"]), f"{culture_name(row['culture'])}, {row['language']}")),
+        Column("System", system),
         Column("The bias", verdict),
         Column("Change", change),
         Column("Bias before", lambda row: Cell(wording.change(row["before"], SHARE), number=True)),

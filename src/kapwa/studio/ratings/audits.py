@@ -89,18 +89,18 @@ def label_of(item: Mapping[str, str], values: Mapping[str, str]) -> dict[str, st
 
 def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what people said so far as a block of a report; the scores that it corrects need the runs."""
-    said = [{**row, "label": row[row["criterion"]]} for row in rows]
+    labelled = [{**row, "label": row[row["criterion"]]} for row in rows]
     by_answer: dict[tuple[str, str, str], dict[str, str]] = {}
-    for row in said:
+    for row in labelled:
         if row["label"] != CANNOT:
             by_answer.setdefault((row["draw"], row["answer"], row["cluster"]), {})[row["rater"]] = row["label"]
-    raters = sorted({row["rater"] for row in said})
+    raters = sorted({row["rater"] for row in labelled})
     table = [[labels.get(rater) for rater in raters] for labels in by_answer.values()]
-    yes, labels = (sum(row["label"] in wanted for row in said) for wanted in (("yes",), ("yes", "no")))
+    yes, labels = (sum(row["label"] in wanted for row in labelled) for wanted in (("yes",), ("yes", "no")))
     sentences = [
         f"{len(raters)} people gave {labels} labels of {len(by_answer)} answers: {yes} yes, {labels - yes} no."
     ]
-    if cannot := len(said) - labels:
+    if cannot := len(labelled) - labels:
         sentences.append(f"{cannot} times somebody could not assess an answer, which counts neither as yes nor as no.")
     tables = []
     if len(raters) > 1 and any(len(line) > 1 for line in by_answer.values()):
@@ -108,9 +108,11 @@ def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         clusters = [cluster for _, _, cluster in by_answer]
         agreement = agreement_rows(table, clusters, seed=1, coefficients=wanted)
         frame = pl.DataFrame([{"culture": "", **row} for row in agreement], schema={"culture": pl.String, **SCHEMA})
-        tables.append(agreement_table("audit-agreement", "Agreement between people", frame, {"": said[0]["culture"]}))
+        tables.append(
+            agreement_table("audit-agreement", "Agreement between people", frame, {"": labelled[0]["culture"]})
+        )
     notes = [
         "The labels correct the scores of the runs they are of: kapwa audit apply RUN --labels DRAW --labels TABLE"
     ]
-    criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in said))
+    criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in labelled))
     return {"sentences": sentences, "tables": tables, "more": [], "criteria": criteria, "notes": notes}
