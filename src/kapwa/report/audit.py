@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -14,11 +16,14 @@ from kapwa.files import filling, jsonable, write_json, write_text
 from kapwa.judging.apply import Audit, apply_labels
 from kapwa.judging.draws import read_draw
 from kapwa.report import wording
-from kapwa.report.people import SHARE, Block, agreement_table
+from kapwa.report.board import LabelColumn, board_table, ranking_pairs
+from kapwa.report.people import Block, agreement_table
 from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
-from kapwa.report.wording import clean, culture_name, isolate, known
+from kapwa.report.view import TaskView, arrange
+from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
+from kapwa.runs.systems import Named
 from kapwa.tables_io import csv_text
 
 _REASONS = {
@@ -33,8 +38,7 @@ _MOST_SENTENCES = 6
 
 def audit_block(audit: Audit) -> Block:
     """What the labels say: a sentence for each system and each two, and tables by culture."""
-    whole = [row for row in audit.scores.to_dicts() if row["culture"] is None or _strata(audit, row) == 1]
-    pairs = [row for row in audit.differences.to_dicts() if row["culture"] is None or _strata(audit, row) == 1]
+    whole, pairs = _whole(audit, audit.scores), _whole(audit, audit.differences)
     tables = [_score_table(audit), *([_difference_table(audit)] if audit.differences.height else [])]
     more = [_rater_table(audit)]
     if audit.agreement.height:
@@ -56,9 +60,16 @@ def audit_block(audit: Audit) -> Block:
     }
 
 
-def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
+class Audited(NamedTuple):
+    """What labels say of runs; ``names``: by the identity of each run what the audit calls its system."""
+
+    audit: Audit
+    names: Mapping[int, str]
+
+
+def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[Audited]:
     """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
-    blocks = []
+    audits = []
     for path in paths:
         if (path / DRAW).is_file():
             drawn = {entry["run"] for entry in read_draw(path).runs}
@@ -67,8 +78,31 @@ def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
                 raise UsageError(
                     f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
                 )
-            blocks.append(audit_block(apply_labels(*labelled(audited, path))))
-    return blocks
+            audit = apply_labels(*labelled(audited, path))
+            names = audit.answers["system"].unique(maintain_order=True)
+            audits.append(Audited(audit, dict(zip(map(id, audited), names, strict=True))))
+    return audits
+
+
+def label_columns(views: Sequence[TaskView], audits: Sequence[Audited]) -> list[LabelColumn]:
+    """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of."""
+    columns = []
+    for (audit, names), (place, view) in product(audits, enumerate(views)):
+        labels = {names[id(run)]: label for label, run in zip(view.labels, view.runs, strict=True) if id(run) in names}
+        scores = _whole(audit, audit.scores.filter(pl.col("system").is_in(list(labels)), variant=view.variant))
+        pairs = _whole(audit, audit.differences.filter(pl.col("a").is_in(list(labels)), variant=view.variant))
+        if scores:
+            by_system = {labels[row["system"]]: row for row in scores}
+            by_pair = {(labels[row["a"]], labels[row["b"]]): row for row in pairs}
+            columns.append(LabelColumn(place, audit.draw, audit.rubric, by_system, by_pair))
+    return columns
+
+
+def labelled_board(runs: Sequence[Run], same: Named | None, people: Sequence[Path]) -> Table:
+    """The board of ``runs`` with what people's labels say; see :func:`kapwa.report.page.build_report`."""
+    views = arrange(runs, same)
+    labelled = label_columns(views, audits_of(runs, people))
+    return board_table(views, [ranking_pairs(view) for view in views], labelled)
 
 
 def write_audit(audit: Audit, folder: Path) -> Path:
@@ -91,9 +125,15 @@ def write_audit(audit: Audit, folder: Path) -> Path:
     return folder / "audit.html"
 
 
-def _strata(audit: Audit, row: Row) -> int:
-    """Of how many strata the variant of a row has numbers."""
-    return audit.scores.filter(variant=row["variant"], system=row.get("system", row.get("a")))["culture"].count()
+def _whole(audit: Audit, frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table of ``audit`` that are over all strata of their variant, be it one."""
+    parts = audit.scores.group_by("system", "variant")
+    strata = {place: part["culture"].count() for place, part in parts}
+    return [
+        row
+        for row in frame.to_dicts()
+        if row["culture"] is None or strata[row.get("system", row.get("a")), row["variant"]] == 1
+    ]
 
 
 def _whose(row: Row) -> str:

@@ -24,7 +24,7 @@ from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
 from kapwa.report.table import Cell, Column, Row, Table, count_column, text_column
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import clean, culture_name, isolate
+from kapwa.report.wording import SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
@@ -32,7 +32,6 @@ from kapwa.runs.systems import Named
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 
-SHARE = {"low": 0.0, "high": 1.0}
 COEFFICIENT = {"low": -1.0, "high": 1.0}
 Block = dict[str, Any]  # what the template is told of one kind of form
 
