@@ -314,6 +314,10 @@ def test_a_judge_may_stand_as_the_scorer(runs: list[Run], sheets: Path, tmp_path
     assert known["B"]["bias"] == pytest.approx(0)  # this judge is always right
     assert "|scorer:stub,correct@1|audit:" in known["B"]["signature"]
     assert any("no verdict of the judge" in note for note in audit.notes)
+    unread = verdicts.with_columns(state=pl.lit("unparsed"), value=pl.lit(None, pl.Float64))
+    unread.write_csv(tmp_path / "prose.csv")
+    with pytest.raises(DataError, match=f"verdicts on {frame.height} of these answers, and none that could be read"):
+        kapwa.audit_apply(runs, sheets, scorer=tmp_path / "prose.csv")
     with pytest.raises(DataError, match=r"judge's verdict is no label"):
         kapwa.audit_apply(runs, [sheets, tmp_path / "judge.csv"])
     verdicts.with_columns(kind=pl.lit("person")).write_csv(tmp_path / "people.csv")
@@ -374,6 +378,16 @@ def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path:
     columns = json.loads((tmp_path / "board" / "tables" / "board.json").read_text(encoding="utf-8"))
     signed = [signature for signature in columns["signature"] if signature]
     assert signed == list(kapwa.audit_apply(runs, sheets).scores.filter(pl.col("culture").is_null())["signature"])
+    audit = kapwa.audit_apply(runs, sheets)
+    kapwa.audit_sample(runs, tmp_path / "empty", n=9, people=2)  # the same draw, labelled elsewhere
+    (tmp_path / "labels").mkdir()
+    audit.verdicts.write_csv(tmp_path / "labels" / "studio.csv")
+    elsewhere = [tmp_path / "empty", tmp_path / "labels"]
+    again = kapwa.write_report(runs, tmp_path / "again.html", people=elsewhere).read_text(encoding="utf-8")
+    note = '<p class="quiet">Not filled in: Egypt-p1, Egypt-p2, US-p1, US-p2.</p>'
+    assert again.replace(note, "") == page != again
+    with pytest.raises(DataError, match=f"labels of the draw {audit.draw}, which is not named"):
+        kapwa.write_report(runs, tmp_path / "again.html", people=[tmp_path / "labels"])
     others = planted_runs(tmp_path, cultures=("US",))
     with pytest.raises(UsageError, match="a draw from none of these runs"):
         kapwa.write_report(others, tmp_path / "report.html", people=[sheets])

@@ -123,6 +123,10 @@ def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Populat
     frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
     missing = frame["judged"].null_count()
     if missing == len(frame):
+        unread = judged.join(population.frame, on=["run", *UNIT], how="semi").height
+        if unread:
+            message = f"the judge has verdicts on {unread} of these answers, and none that could be read or assessed."
+            raise DataError(message, hint="It says nothing of them and saves no labels: leave --scorer out.")
         raise DataError("the scorer's verdicts are of no answer of these runs.", hint="Judge these runs' answers.")
     usual = pl.col("judged").mean().over("run", *STRATUM)
     value = pl.coalesce("judged", usual, pl.col("judged").mean())

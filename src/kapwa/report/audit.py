@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa.datasets.sheets import DRAW
-from kapwa.errors import UsageError
+from kapwa.errors import DataError, UsageError
 from kapwa.exchange.labels import labelled, write_inspect_labels
 from kapwa.files import filling, jsonable, write_json, write_text
 from kapwa.judging.apply import Audit, apply_labels
 from kapwa.judging.draws import read_draw
 from kapwa.report import wording
 from kapwa.report.board import LabelColumn, board_table, ranking_pairs
-from kapwa.report.people import Block, agreement_table
+from kapwa.report.people import Block, agreement_table, label_tables
 from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
@@ -68,19 +68,28 @@ class Audited(NamedTuple):
 
 
 def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[Audited]:
-    """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
+    """What the labels of each draw in ``paths`` say of those of ``runs`` that were drawn from.
+
+    Labels are filled in on the sheets of the draw, or stand in tables of their own among ``paths``, which name it.
+    Raises UsageError for a draw from other runs, and DataError for labels of a draw that is not among ``paths``.
+    """
     audits = []
+    tables = label_tables(paths)
     for path in paths:
         if (path / DRAW).is_file():
-            drawn = {entry["run"] for entry in read_draw(path).runs}
+            drawn_here = read_draw(path)
+            drawn = {entry["run"] for entry in drawn_here.runs}
             audited = [run for run in runs if run.manifest["signature"] in drawn]
             if not audited:
                 raise UsageError(
                     f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
                 )
-            audit = apply_labels(*labelled(audited, path))
+            audit = apply_labels(*labelled(audited, [path, *tables.pop(drawn_here.id, ())]))
             names = audit.answers["system"].unique(maintain_order=True)
             audits.append(Audited(audit, dict(zip(map(id, audited), names, strict=True))))
+    for name, files in tables.items():
+        message = f"holds labels of the draw {name}, which is not named."
+        raise DataError(message, path=files[0], hint="Name the folder that kapwa audit sample wrote, too.")
     return audits
 
 
