@@ -24,6 +24,7 @@ from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
+from kapwa.stats.corrected import FEW_LABELS
 from kapwa.tables_io import csv_text
 
 _REASONS = {
@@ -282,7 +283,10 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         return Cell(count, f"of {row['questions']:,}", number=True, strong=True)
 
     def saving(row: Row) -> Cell:
-        return Cell(f"{wording.decimal(row['saving'], 1)}×" if row["use"] == "corrected" else "no saving")
+        if row["use"] == "corrected":
+            return Cell(f"{wording.decimal(row['saving'], 1)}×")
+        few = row["labels"] is not None and row["labels"] < FEW_LABELS
+        return Cell("no saving", _REASONS["few-labels"] if few else "")
 
     columns = [
         Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
