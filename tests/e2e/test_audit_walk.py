@@ -89,7 +89,7 @@ def judged_in_spite_of_kills(folder: Path, run: str, server: StubProcess) -> Non
     assert server.arrivals() == []
     program = [str(warm.programs() / "kapwa"), *words, "-o", "judged"]
     process = subprocess.Popen(program, cwd=folder, env={**os.environ, **settings}, stderr=subprocess.DEVNULL)
-    while process.poll() is None and kept(folder) < ANSWERS // 4:
+    while process.poll() is None and len(server.arrivals()) < ANSWERS // 3:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -107,7 +107,7 @@ def judged_in_spite_of_kills(folder: Path, run: str, server: StubProcess) -> Non
 
 
 def kept(folder: Path) -> int:
-    """How many replies are durable."""
+    """How many replies are durable; to be asked when nobody writes."""
     file = folder / "judged" / "judge-answers.sqlite"
     if not file.exists():
         return 0
@@ -150,14 +150,15 @@ def test_an_audit_from_the_draw_to_the_report(
         agreed = {row["coefficient"]: float(row["value"]) for row in csv.DictReader(file) if row["value"]}
     assert 0.85 < agreed["percent"] < 1
 
-    server = stub(judge={"noise": NOISE, "mark": MARK}, delay=0.1)
+    server = stub(judge={"noise": NOISE, "mark": MARK}, delay=0.2)
     judged_in_spite_of_kills(tmp_path, run, server)
     good = audited("by-judge", "--scorer", "judged/verdicts.csv")
     assert good["use"] == "corrected"
-    assert good["high"] - good["low"] < 0.8 * (good["people_high"] - good["people_low"])
+    assert good["high"] - good["low"] < good["people_high"] - good["people_low"]
     answers = pl.read_parquet(Path(run) / "answers.parquet")["text"]
     truth = sum(map(is_right, answers)) / ANSWERS
     assert good["low"] < truth < good["high"]
+    assert good["bias_low"] < good["automatic"] - truth < good["bias_high"]
     assert by_metric["people_low"] < truth < by_metric["people_high"]
 
     few = ("--rubric", "correct", "--limit", "8", *PRICES, "-o", "bad")
@@ -173,3 +174,5 @@ def test_an_audit_from_the_draw_to_the_report(
     command("report", run, "--people", "sheets", "--people", "labels", "-o", "report.html", cwd=tmp_path)
     told = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "people would call" in told
+    assert by_metric["reason"] == "no-saving"  # nearness to a reference says little of what people call right
+    assert "by labels alone: the scorer saves nothing" in told
