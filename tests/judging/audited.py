@@ -20,11 +20,13 @@ def chance(*parts: object) -> float:
     return int(hashlib.md5(repr(parts).encode(), usedforsecurity=False).hexdigest(), 16) / 2**128
 
 
-def planted_runs(folder: Path, *, cultures: tuple[str, ...] = ("Egypt", "US"), samples: int = 1) -> list[Run]:
-    """Runs A and B know equally much; B says 70 % of what it knows in wordings that the key lacks."""
+def planted_runs(
+    folder: Path, *, cultures: tuple[str, ...] = ("Egypt", "US"), samples: int = 1, models: str = "AB"
+) -> list[Run]:
+    """Runs A, B and others know equally much; B says 70 % of what it knows in wordings that the key lacks."""
     task = kapwa.load_task("blend/saq", variant="local/inst-4", where={"culture": cultures})
     runs = []
-    for model in "AB":
+    for model in models:
         rows = []
         for item in task.items():
             for sample in range(samples):

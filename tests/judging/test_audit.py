@@ -20,7 +20,11 @@ from kapwa.exchange.labels import label_counts
 from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
 from kapwa.judging.plan import plan_labels
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
-from kapwa.report.audit import audit_block
+from kapwa.report import wording
+from kapwa.report.audit import audit_block, audits_of, label_columns, labelled_board
+from kapwa.report.board import board_of, ranking_pairs, verdict_sentence
+from kapwa.report.comparisons import run_pairs
+from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
 
 
@@ -365,6 +369,10 @@ def test_a_judge_may_stand_as_the_scorer(runs: list[Run], sheets: Path, tmp_path
     assert known["B"]["bias"] == pytest.approx(0)  # this judge is always right
     assert "|scorer:stub,correct@1|audit:" in known["B"]["signature"]
     assert any("no verdict of the judge" in note for note in audit.notes)
+    unread = verdicts.with_columns(state=pl.lit("unparsed"), value=pl.lit(None, pl.Float64))
+    unread.write_csv(tmp_path / "prose.csv")
+    with pytest.raises(DataError, match=f"verdicts on {frame.height} of these answers, and none that could be read"):
+        kapwa.audit_apply(runs, sheets, scorer=tmp_path / "prose.csv")
     with pytest.raises(DataError, match=r"judge's verdict is no label"):
         kapwa.audit_apply(runs, [sheets, tmp_path / "judge.csv"])
     verdicts.filter(system="A").write_csv(tmp_path / "a.csv")
@@ -428,6 +436,22 @@ def test_a_report_holds_what_labels_say(runs: list[Run], sheets: Path, tmp_path:
     page = kapwa.write_report(runs, tmp_path / "report.html", people=[sheets]).read_text(encoding="utf-8")
     assert "Right answers by the scorer, by people, and corrected" in page
     assert "people would call" in page
+    assert "; as people label it: " in page
+    assert "As people label it (blend/saq, audit-1-" in page
+    kapwa.write_report(runs, tmp_path / "board", people=[sheets])
+    columns = json.loads((tmp_path / "board" / "tables" / "board.json").read_text(encoding="utf-8"))
+    signed = [signature for signature in columns["signature"] if signature]
+    assert signed == list(kapwa.audit_apply(runs, sheets).scores.filter(pl.col("culture").is_null())["signature"])
+    audit = kapwa.audit_apply(runs, sheets)
+    kapwa.audit_sample(runs, tmp_path / "empty", n=9, people=2)  # the same draw, labelled elsewhere
+    (tmp_path / "labels").mkdir()
+    audit.verdicts.write_csv(tmp_path / "labels" / "studio.csv")
+    elsewhere = [tmp_path / "empty", tmp_path / "labels"]
+    again = kapwa.write_report(runs, tmp_path / "again.html", people=elsewhere).read_text(encoding="utf-8")
+    note = '<p class="quiet">Not filled in: Egypt-p1, Egypt-p2, US-p1, US-p2.</p>'
+    assert again.replace(note, "") == page != again
+    with pytest.raises(DataError, match=f"labels of the draw {audit.draw}, which is not named"):
+        kapwa.write_report(runs, tmp_path / "again.html", people=[tmp_path / "labels"])
     others = planted_runs(tmp_path, cultures=("US",))
     with pytest.raises(UsageError, match="a draw from none of these runs"):
         kapwa.write_report(others, tmp_path / "report.html", people=[sheets])
@@ -500,6 +524,74 @@ def test_options_that_cannot_be_are_named(runs: list[Run], sheets: Path, argumen
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert next(word for word in arguments if word.startswith("--")) in done.stderr
+
+
+def test_the_board_has_a_column_of_what_people_label_which_changes_no_rank(runs: list[Run], sheets: Path) -> None:
+    fill(sheets)
+    plain, board = board_of(runs), labelled_board(runs, None, [sheets])
+    audit = kapwa.audit_apply(runs, sheets)
+    assert board.head[:2] == plain.head
+    assert board.head[2:] == [f"As people label it (blend/saq, {audit.draw}, {audit.rubric})"]
+    assert [cells[:2] for cells in board.rows] == plain.rows
+    assert board.frame.filter(pl.col("draw").is_null())[plain.frame.columns].equals(plain.frame)
+    labelled = board.frame.filter(pl.col("draw").is_not_null()).to_dicts()
+    whole = {row["system"]: row for row in audit.scores.filter(pl.col("culture").is_null()).to_dicts()}
+    assert {row["system"] for row in labelled} == set(whole) == {"A", "B"}
+    for row in labelled:
+        score = whole[row["system"]]
+        assert (row["value"], row["low"], row["high"]) == (score["shown"], score["shown_low"], score["shown_high"])
+        assert (row["use"], row["signature"], row["n"]) == (score["use"], score["signature"], score["labelled"])
+        assert (row["draw"], row["rubric"], row["rank_low"]) == (audit.draw, audit.rubric, None)
+    cells = {cells[0].text: cells[2] for cells in board.rows}
+    assert cells["A"].text == f"{100 * whole['A']['shown']:.1f}%"
+    assert cells["A"].small.endswith(f"; {whole['A']['use']}")
+    assert cells["Ceiling"].text == "–"
+    assert "It changes no rank." in board.note
+
+
+@pytest.fixture(scope="module")
+def far_apart(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Runs that differ clearly by the matcher."""
+    cultures = ("Egypt", "Mexico", "Philippines", "South_Korea", "US")
+    return planted_runs(tmp_path_factory.mktemp("far"), cultures=cultures)
+
+
+def test_a_verdict_on_two_systems_carries_their_difference_as_people_label_it(
+    far_apart: list[Run], tmp_path: Path
+) -> None:
+    view = arrange(far_apart)[0]
+    pairs, single = ranking_pairs(view), run_pairs(view)
+    kapwa.audit_sample(far_apart, tmp_path / "sheets", n=12)
+    fill(tmp_path / "sheets")
+    labelled = label_columns([view], audits_of(far_apart, [tmp_path / "sheets"]))
+    audit = kapwa.audit_apply(far_apart, tmp_path / "sheets")
+    (pair,) = audit.differences.filter(pl.col("culture").is_null()).to_dicts()
+    told = verdict_sentence(view, pairs, single, labelled)
+    shown = [wording.change(pair[name], wording.SHARE) for name in ("shown", "shown_low", "shown_high")]
+    assert (pair["a"], pair["b"]) == ("A", "B")
+    assert told.startswith("blend/saq: A is better than B by ")
+    clause = f"; as people label it: {shown[0]} points ({shown[1]} to {shown[2]})."
+    assert told.endswith(clause)
+    turned = [{**pairs[0], "a": "B", "b": "A", "difference": -pairs[0]["difference"]}]
+    turned[0] |= {"low": -pairs[0]["high"], "high": -pairs[0]["low"]}
+    other_way = verdict_sentence(view, turned, single, labelled)
+    assert other_way.startswith("blend/saq: A is better than B by ")
+    assert other_way.endswith(clause)
+    backwards = [column._replace(differences={("B", "A"): _turned(pair)}) for column in labelled]
+    assert verdict_sentence(view, pairs, single, backwards) == told
+
+
+def _turned(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "shown": -row["shown"], "shown_low": -row["shown_high"], "shown_high": -row["shown_low"]}
+
+
+def test_without_labels_a_verdict_says_how_far_the_matchers_error_could_carry_it(far_apart: list[Run]) -> None:
+    view = arrange(far_apart)[0]
+    single = run_pairs(view)
+    told = verdict_sentence(view, ranking_pairs(view), single)
+    (share,) = single.filter(pl.col("culture").is_null(), metric=view.metric)["undone_by"]
+    expected = f"This verdict would fall if {wording.tidy_share(share)} of the answers judged wrong were in truth right"
+    assert told.endswith(f". {expected}, on the side of B only.")
 
 
 def test_the_head_of_the_page_says_what_was_measured() -> None:

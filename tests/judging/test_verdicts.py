@@ -27,6 +27,15 @@ def test_verdicts_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read_verdicts(path).equals(verdict_frame(judged))
 
 
+@pytest.mark.parametrize("header", ["draw,answer,rater,right,rubric", "form_id,answer,question,response,right,remark"])
+def test_labels_are_no_verdicts_and_the_remedy_is_named(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(f"{header}\n{','.join('x' for _ in header.split(','))}\n")
+    with pytest.raises(DataError, match="do not say of which run") as error:
+        read_verdicts(path)
+    assert "then name audit/verdicts.csv" in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("cells", "message"),
     [

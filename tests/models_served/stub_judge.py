@@ -4,7 +4,8 @@ Keys of its configuration: ``noise``: the share of answers on which it errs, alw
 share of replies that are the opposite; ``long``, ``itself``, ``english``: the share of answers that it calls right
 because neutral words follow, because it is said to have written them (``name``), because it is asked in English alone;
 ``first``: the share of pairs in which it takes what stands first; ``prose``, ``half``, ``empty``: shares of replies
-that are prose, half a JSON, nothing; ``cannot``: the share of answers that it cannot assess.
+that are prose, half a JSON, nothing; ``cannot``: the share of answers that it cannot assess; ``mark``: what stands in
+the first paragraph of right answers.
 """
 
 import hashlib
@@ -44,7 +45,7 @@ def verdict(config: dict[str, Any], text: str, answers: list[Any], code: str, nu
         right = [MARK in body for _, body, _ in answers]
         return "tie" if right[0] == right[1] else str(1 + right.index(True))
     author, body, long = answers[0]
-    right = (MARK in body) != (chance("noise", body, code) < config.get("noise", 0))
+    right = (config.get("mark", MARK) in body) != (chance("noise", body, code) < config.get("noise", 0))
     right = right != (chance("restless", number) < config.get("restless", 0))
     right = right or (long and chance("long", body) < config.get("long", 0))
     right = right or (config.get("name", "-") in author and chance("itself", body) < config.get("itself", 0))

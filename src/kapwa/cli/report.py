@@ -40,13 +40,13 @@ class PrintedTable:
         option("FILE", "Groups of systems, to filter the page by and in that table: the columns system and group."),
     ] = None
 
-    def make(self, sources: Any, same: Any) -> Any:
+    def make(self, sources: Any, same: Any, people: Sequence[Path] = ()) -> Any:
         """Return the table, or None where none was asked for; raise UsageError where it cannot be made."""
         from kapwa.report.paper_tables import paper_table
 
         if self.table is None and self.paper is None:
             return None
-        return paper_table(sources, self.paper, same, self.groups if self.paper else None)
+        return paper_table(sources, self.paper, same, self.groups if self.paper else None, people)
 
     def write(self, made: Any) -> None:
         """Print the table (None: none was asked for); its note stands within in Markdown and in LaTeX."""
@@ -111,7 +111,7 @@ def report(
         check_place(folder, folder=True)
     sources = opened(runs, note)
     named = parse_same(same or ())
-    made = printed.make(sources, named)
+    made = printed.make(sources, named, people or ())
     most = None if answers == "all" else int(answers)
     members = [sources] if isinstance(sources, Analysis) else sources
     folders = {} if csv is None else _table_folders([member.path for member in members], csv)
@@ -131,13 +131,13 @@ def _write_tables(
     """Write the tables of runs, or of an analysis, each into its folder, and of people's forms ``beside`` them."""
     import kapwa
     from kapwa.analysis.result import Analysis
-    from kapwa.report.audit import audit_blocks
+    from kapwa.report.audit import audits_of, blocks_of
     from kapwa.report.people import export_people_csv
 
     for member in members:
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if people and not isinstance(members[0], Analysis):
-        more = audit_blocks(members, people)
+        more = blocks_of(audits_of(members, people))
         note(f"Tables: {export_people_csv(members, people, beside, same, more)}")
 
 

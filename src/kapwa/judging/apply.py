@@ -123,6 +123,10 @@ def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Populat
     judged = verdicts.filter(kind="judge").select("run", *UNIT, judged="value")
     frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
     missing = frame["judged"].null_count()
+    unread = judged.join(population.frame, on=["run", *UNIT], how="semi").height
+    if missing == len(frame) and unread:
+        message = f"the judge has verdicts on {unread} of these answers, and none that could be read or assessed."
+        raise DataError(message, hint="It says nothing of them and saves no labels: leave --scorer out.")
     known = set(frame.drop_nulls("judged")["system"])
     without = [name for name in frame["system"].unique(maintain_order=True) if name not in known]
     if without:

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import sheet_files
-from kapwa.errors import nearest
+from kapwa.datasets.sheets import header_of, sheet_files
+from kapwa.errors import DataError, nearest
 from kapwa.people.filled_sheets import Cell, cell_of, refuse_repeats
 from kapwa.tables_io import Row, read_sheet
 
@@ -77,7 +77,7 @@ def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
     verdicts: list[Verdict] = []
     places: list[Cell] = []
     for path in sheet_files(paths, "verdicts"):
-        for row in read_sheet(path, required=tuple(VERDICT_SCHEMA)):
+        for row in _rows(path):
             verdicts.append(_verdict(row, path))
             places.append(cell_of(row, path, "answer"))
     repeats = (
@@ -93,6 +93,17 @@ def _once(verdict: Verdict) -> tuple[str | int, ...]:
     draw = verdict.draw if verdict.kind == "person" else ""
     answer = (verdict.run, verdict.item_id, verdict.variant, verdict.sample)
     return draw, *answer, verdict.rater, verdict.criterion
+
+
+def _rows(path: Path) -> list[Row]:
+    """The rows of a table of verdicts; raise DataError for labels, which do not say whose answers they are of."""
+    rows = read_sheet(path)
+    header = set(header_of(rows))
+    if "answer" in header and "kind" not in header and header & {"rater", "form_id"}:
+        remedy = f"Apply them to their draw: kapwa audit apply RUN... --labels DRAW --labels {path} -o audit"
+        message = "holds labels, which do not say of which run's answers they are."
+        raise DataError(message, path=path, hint=f"{remedy}; then name audit/verdicts.csv.")
+    return rows if header >= set(VERDICT_SCHEMA) else read_sheet(path, required=tuple(VERDICT_SCHEMA))
 
 
 def _verdict(row: Row, path: Path) -> Verdict:

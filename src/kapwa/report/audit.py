@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.datasets.sheets import DRAW
-from kapwa.errors import UsageError
+from kapwa.errors import DataError, UsageError
 from kapwa.exchange.labels import labelled, write_inspect_labels
 from kapwa.files import filling, jsonable, write_json, write_text
 from kapwa.judging.apply import Audit, apply_labels
 from kapwa.judging.draws import read_draw
 from kapwa.report import wording
-from kapwa.report.people import SHARE, Block, agreement_table
+from kapwa.report.board import LabelColumn, board_table, ranking_pairs
+from kapwa.report.people import Block, agreement_table, label_tables
 from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
-from kapwa.report.wording import clean, culture_name, isolate, known
+from kapwa.report.view import TaskView, arrange
+from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
+from kapwa.runs.systems import Named
+from kapwa.stats.corrected import FEW_LABELS
 from kapwa.tables_io import csv_text
 
 _REASONS = {
@@ -33,8 +39,7 @@ _MOST_SENTENCES = 6
 
 def audit_block(audit: Audit) -> Block:
     """What the labels say: a sentence for each system and each two, and tables by culture."""
-    whole = [row for row in audit.scores.to_dicts() if row["culture"] is None or len(_strata(audit, row)) == 1]
-    pairs = [row for row in audit.differences.to_dicts() if row["culture"] is None or len(_strata(audit, row)) == 1]
+    whole, pairs = _whole(audit, audit.scores), _whole(audit, audit.differences)
     tables = [_score_table(audit), *([_difference_table(audit)] if audit.differences.height else [])]
     more = [_rater_table(audit)]
     if audit.agreement.height:
@@ -60,19 +65,67 @@ def audit_block(audit: Audit) -> Block:
     }
 
 
-def audit_blocks(runs: Sequence[Run], paths: Sequence[Path]) -> list[Block]:
-    """What the labels in each of ``paths`` that holds a draw say of those of ``runs`` that were drawn from."""
-    blocks = []
-    draws = [path for path in paths if (path / DRAW).is_file()]
-    for path in draws:
-        drawn = {entry["run"] for entry in read_draw(path).runs}
-        audited = [run for run in runs if run.manifest["signature"] in drawn]
-        if not audited:
-            raise UsageError(f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from.")
-        audit = apply_labels(*labelled(audited, path))
-        block = audit_block(audit)
-        blocks.append(block if len(draws) == 1 else {**block, "title": f"{block['title']} (draw {audit.draw})"})
+def blocks_of(audits: Sequence[Audited]) -> list[Block]:
+    """What each audit says, in a part of its own; of several, each names its draw."""
+    blocks = [audit_block(each.audit) for each in audits]
+    if len(audits) > 1:
+        for block, each in zip(blocks, audits, strict=True):
+            block["title"] += f" (draw {each.audit.draw})"
     return blocks
+
+
+class Audited(NamedTuple):
+    """What labels say of runs; ``names``: by the identity of each run what the audit calls its system."""
+
+    audit: Audit
+    names: Mapping[int, str]
+
+
+def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[Audited]:
+    """What the labels of each draw in ``paths`` say of those of ``runs`` that were drawn from.
+
+    Labels are filled in on the sheets of the draw, or stand in tables of their own among ``paths``, which name it.
+    Raises UsageError for a draw from other runs, and DataError for labels of a draw that is not among ``paths``.
+    """
+    audits = []
+    tables = label_tables(paths)
+    for path in paths:
+        if (path / DRAW).is_file():
+            drawn_here = read_draw(path)
+            drawn = {entry["run"] for entry in drawn_here.runs}
+            audited = [run for run in runs if run.manifest["signature"] in drawn]
+            if not audited:
+                raise UsageError(
+                    f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
+                )
+            audit = apply_labels(*labelled(audited, [path, *tables.pop(drawn_here.id, ())]))
+            names = audit.answers["system"].unique(maintain_order=True)
+            audits.append(Audited(audit, dict(zip(map(id, audited), names, strict=True))))
+    for name, files in tables.items():
+        message = f"holds labels of the draw {name}, which is not named."
+        raise DataError(message, path=files[0], hint="Name the folder that kapwa audit sample wrote, too.")
+    return audits
+
+
+def label_columns(views: Sequence[TaskView], audits: Sequence[Audited]) -> list[LabelColumn]:
+    """Of each audit what stands on the board: numbers over all cultures, in the variant that the scores are of."""
+    columns = []
+    for (audit, names), (place, view) in product(audits, enumerate(views)):
+        labels = {names[id(run)]: label for label, run in zip(view.labels, view.runs, strict=True) if id(run) in names}
+        scores = _whole(audit, audit.scores.filter(pl.col("system").is_in(list(labels)), variant=view.variant))
+        pairs = _whole(audit, audit.differences.filter(pl.col("a").is_in(list(labels)), variant=view.variant))
+        if scores:
+            by_system = {labels[row["system"]]: row for row in scores}
+            by_pair = {(labels[row["a"]], labels[row["b"]]): row for row in pairs}
+            columns.append(LabelColumn(place, audit.draw, audit.rubric, by_system, by_pair))
+    return columns
+
+
+def labelled_board(runs: Sequence[Run], same: Named | None, people: Sequence[Path]) -> Table:
+    """The board of ``runs`` with what people's labels say; see :func:`kapwa.report.page.build_report`."""
+    views = arrange(runs, same)
+    labelled = label_columns(views, audits_of(runs, people))
+    return board_table(views, [ranking_pairs(view) for view in views], labelled)
 
 
 def write_audit(audit: Audit, folder: Path) -> Path:
@@ -99,6 +152,11 @@ def _strata(audit: Audit, row: Row) -> pl.Series:
     """The cultures of the strata of which the variant of a row has numbers; one in two languages stands twice."""
     rows = audit.scores.filter(variant=row["variant"], system=row.get("system", row.get("a")))
     return rows["culture"].drop_nulls()
+
+
+def _whole(audit: Audit, frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table of ``audit`` that are over all strata of their variant, be it one."""
+    return [row for row in frame.to_dicts() if row["culture"] is None or len(_strata(audit, row)) == 1]
 
 
 def _whose(audit: Audit, row: Row) -> str:
@@ -246,7 +304,10 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         return Cell(count, f"of {row['questions']:,}", number=True, strong=True)
 
     def saving(row: Row) -> Cell:
-        return Cell(f"{wording.decimal(row['saving'], 1)}×" if row["use"] == "corrected" else "no saving")
+        if row["use"] == "corrected":
+            return Cell(f"{wording.decimal(row['saving'], 1)}×")
+        few = row["labels"] is not None and row["labels"] < FEW_LABELS
+        return Cell("no saving", _REASONS["few-labels"] if few else "")
 
     columns = [
         Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),

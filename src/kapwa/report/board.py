@@ -7,24 +7,31 @@ so, by paired tests of every two systems (Holm over all pairs of a task). Hence 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.marks import GUESSING, Mark
 from kapwa.report.overview import direction, model_rows, place_of
-from kapwa.report.table import Cell, Column, Row, Table
+from kapwa.report.sentences import undone_words
+from kapwa.report.table import NONE, Cell, Column, Row, Table
 from kapwa.report.tables import score_cell
 from kapwa.report.view import Subject, TaskView, arrange
-from kapwa.report.wording import isolate
+from kapwa.report.wording import SHARE, isolate
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
+_SHOWN = ("shown", "shown_low", "shown_high")
+_LABEL_NOTE = (
+    " “As people label it” is the share that people call right, from a random draw, by their labels and the scorer "
+    "together (corrected) or by labels alone (people). It changes no rank."
+)
 _SAME = 1e-9  # marks of two runs that are no further apart are the same
 # Rows below those of systems, and which of the marks beside a score each shows.
 MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
@@ -38,6 +45,23 @@ _FRAME: dict[str, Any] = {
     **dict.fromkeys(("of_ceiling_metric", "words"), pl.String),
     **dict.fromkeys(("least", "most"), pl.Float64),
 }
+
+# What the frame also holds where people labelled answers.
+_LABELS = dict.fromkeys(("draw", "rubric", "use", "signature"), pl.String)
+
+
+class LabelColumn(NamedTuple):
+    """What people's labels say of the scores of a task, over all its cultures: a column of the board.
+
+    ``place``: that of the task. ``scores``: by system, ``differences``: by two systems, rows of an audit's tables
+    (:class:`kapwa.judging.apply.Audit`).
+    """
+
+    place: int
+    draw: str
+    rubric: str
+    scores: Mapping[str, Mapping[str, Any]]
+    differences: Mapping[tuple[str, str], Mapping[str, Any]]
 
 
 def ranking_pairs(view: TaskView) -> list[dict[str, Any]]:
@@ -61,10 +85,14 @@ def ranks(labels: Sequence[str], pairs: Sequence[Mapping[str, Any]], sign: int =
     return {label: (1 + better[label], len(labels) - worse[label]) for label in labels}
 
 
-def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single: pl.DataFrame) -> str:
-    """Say who is best, by how much, over how many cultures; "" for one system.
+def verdict_sentence(
+    view: TaskView, pairs: Sequence[Mapping[str, Any]], single: pl.DataFrame, labelled: Sequence[LabelColumn] = ()
+) -> str:
+    """Say who is best, by how much, over how many cultures, and what people's labels make of it; "" for one system.
 
     ``pairs``: :func:`ranking_pairs`. ``single``: where there are two systems, their comparisons culture by culture.
+    ``labelled``: the columns of people's labels of this task. Without labels of two systems it says how far the
+    scorer's error could carry their difference.
     """
     rows = [row for row in pairs if wording.known(row["difference"])]
     if not rows:
@@ -73,7 +101,9 @@ def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single:
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
     over = f" over {cultures}" if len(view.subjects) > 1 else ""
     if len(rows) == 1:
-        return f"{view.task}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}."
+        lead = f"{view.task}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}"
+        corrected = _as_labelled(labelled, *_better_first(rows[0], view))
+        return f"{lead}{corrected}." + ("" if corrected else _undone(view, single))
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
     sign = direction(view, view.metric)
     intervals = ranks(names, rows, sign)
@@ -84,40 +114,75 @@ def verdict_sentence(view: TaskView, pairs: Sequence[Mapping[str, Any]], single:
     leaders = [isolate(name) for name in sorted(best, key=lambda name: scores[name])]
     if (1, 1) in intervals.values():
         lead = f"{leaders[0]} is better than each of the {len(names) - 1} others{over}"
-        return f"{view.task}: {lead}. {_ahead(rows, scores, info)}"
+        return f"{view.task}: {lead}. {_ahead(rows, scores, info, labelled)}"
     shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
     lead = f"{len(leaders)} of {len(names)} systems may be the best{over} ({shown})"
-    return f"{view.task}: {lead}; each of the others is worse than at least one system. {_ahead(rows, scores, info)}"
+    lead += "; each of the others is worse than at least one system"
+    return f"{view.task}: {lead}. {_ahead(rows, scores, info, labelled)}"
 
 
-def _ahead(rows: Sequence[Mapping[str, Any]], places: Mapping[str, float], info: Mapping[str, Any]) -> str:
+def _ahead(
+    rows: Sequence[Mapping[str, Any]],
+    places: Mapping[str, float],
+    info: Mapping[str, Any],
+    labelled: Sequence[LabelColumn],
+) -> str:
     """How far the first two are apart on the items that both answered; ``places``: the lowest stands first."""
     first, second = sorted(places, key=lambda name: places[name])[:2]
     for row in rows:
         if {row["a"], row["b"]} == {first, second}:
-            sign = 1 if row["a"] == first else -1
-            ends = [row["low"], row["high"]][::sign]
-            low, high = (sign * end if wording.known(end) else None for end in ends)
-            between = wording.change_interval(low, high, info)
-            change = wording.change(sign * row["difference"], info)
-            between = f"95% interval of this pair alone {between}"
+            change, between = _change(row, "difference", info, turned=row["a"] != first)
             unit = " points" if wording.is_share(info) else ""
-            return f"{isolate(first)} − {isolate(second)}: {change}{unit} ({between})."
+            words = f"{change}{unit} (95% interval of this pair alone {between})"
+            return f"{isolate(first)} − {isolate(second)}: {words}{_as_labelled(labelled, first, second)}."
     return ""
+
+
+def _change(row: Mapping[str, Any], name: str, info: Mapping[str, Any], *, turned: bool) -> tuple[str, str]:
+    """A difference of a row and its interval in words; ``turned``: of the second system less the first."""
+    ends = ("low", "high") if name == "difference" else (f"{name}_low", f"{name}_high")
+    value, *between = (-row[end] if turned and wording.known(row[end]) else row[end] for end in (name, *ends))
+    low, high = between[::-1] if turned else between
+    return wording.change(value, info), wording.change_interval(low, high, info)
+
+
+def _as_labelled(labelled: Sequence[LabelColumn], first: str, second: str) -> str:
+    """The difference of two systems as people's labels correct it, a clause; "" where they have none of both."""
+    for column in labelled:
+        turned = (first, second) not in column.differences
+        row = column.differences.get((second, first) if turned else (first, second))
+        if row is not None and wording.known(row["shown"]):
+            change, between = _change(row, "shown", SHARE, turned=turned)
+            return f"; as people label it: {change} points ({between})"
+    return ""
+
+
+def _undone(view: TaskView, single: pl.DataFrame) -> str:
+    """How far a scorer's error could carry the difference of two systems over all cultures."""
+    if "undone_by" not in single.columns:
+        return ""
+    whole = pl.col("culture").is_null() if view.many else pl.lit(value=True)
+    rows = single.filter(whole, metric=view.metric, variant=view.variant).to_dicts()
+    return undone_words(rows[0]) if rows else ""
+
+
+def _better_first(row: Mapping[str, Any], view: TaskView) -> tuple[str, str]:
+    """The two systems of a comparison, the better one first where that is clear."""
+    swapped = is_clear(row) and direction(view, view.metric) * row["difference"] <= 0
+    return (row["b"], row["a"]) if swapped else (row["a"], row["b"])
 
 
 def _of_two(row: Mapping[str, Any], view: TaskView, over: str) -> str:
     info = view.metrics[view.metric]
+    first, second = map(isolate, _better_first(row, view))
     if not is_clear(row):
         between = wording.change_interval(row["low"], row["high"], info)
-        first, second = (isolate(row[side]) for side in ("a", "b"))
         difference = f"{wording.change(row['difference'], info)}, 95% interval {between}"
         return f"{first} and {second} cannot be told apart{over} (difference {difference})"
-    first, second = ("a", "b") if direction(view, view.metric) * row["difference"] > 0 else ("b", "a")
     low, high = (wording.points(end, info, 1) for end in sorted(abs(row[end]) for end in ("low", "high")))
     between = f"{low.removesuffix(' points')} to {high}"
     size = wording.points(row["difference"], info, 1)
-    return f"{isolate(row[first])} is better than {isolate(row[second])} by {size}{over} (95% interval {between})"
+    return f"{first} is better than {second} by {size}{over} (95% interval {between})"
 
 
 def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> str:
@@ -135,8 +200,15 @@ def board_of(runs: Sequence[Run], same: Named | None = None) -> Table:
     return board_table(views, [ranking_pairs(view) for view in views])
 
 
-def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]]) -> Table:
-    """A row a system, a column the first headline metric of each task; ``pairs``: :func:`ranking_pairs` of each."""
+def board_table(
+    views: Sequence[TaskView],
+    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    labelled: Sequence[LabelColumn] = (),
+) -> Table:
+    """A row a system, a column the first headline metric of each task, then one of each draw that people labelled.
+
+    ``pairs``: :func:`ranking_pairs` of each task; ranks are by these, whatever people say.
+    """
     columns = [(view, view.metric) for view in views]
     tasks = [view.task for view in views]
     sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
@@ -170,24 +242,59 @@ def board_table(views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str,
     for row in rows:
         place = row["place"]
         row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
-    frame = pl.DataFrame(rows, schema={**_FRAME, "place": pl.Int64})
+    rows += _label_rows(views, labelled, estimates, sources)
+    frame = pl.DataFrame(rows, schema={**_FRAME, **(_LABELS if labelled else {}), "place": pl.Int64})
     heads = {
         place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", sources[place]]))
         for place, view in enumerate(views)
     }
+    heads |= {
+        place: f"As people label it ({views[column.place].task}, {column.draw}, {column.rubric})"
+        for place, column in enumerate(labelled, start=len(views))
+    }
+
+    def cell(row: Row) -> Cell:
+        return _label_cell(row) if row["place"] >= len(views) else board_cell(row, views[row["place"]])
+
     return Table(
         key="board",
         caption="The board",
         frame=frame.drop("place"),
         columns=[
             Column("System", lambda row: Cell(row["system"], muted=row["kind"] != "system")),
-            Column("", lambda row: board_cell(row, views[row["place"]]), spread=True),
+            Column("", cell, spread=True),
         ],
         shown=frame,
         by=["kind", "system"],
         across=("place", heads),
-        note=_note(views),
+        note=_note(views) + _LABEL_NOTE * bool(labelled),
     )
+
+
+def _label_rows(
+    views: Sequence[TaskView], labelled: Sequence[LabelColumn], systems: Iterable[str], sources: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of people's labels: a system and draw each, in columns after those of the tasks."""
+    for (place, column), system in product(enumerate(labelled, start=len(views)), systems):
+        if row := column.scores.get(system):
+            view = views[column.place]
+            yield {
+                **{name: row[name] for name in ("metric", "use", "signature")},
+                **dict(zip(("value", "low", "high"), (row[name] for name in _SHOWN), strict=True)),
+                **{"system": system, "kind": "system", "place": place, "task": view.task},
+                **{"data": sources[column.place], "n": row["labelled"], "cultures": len(view.subjects)},
+                **{"draw": column.draw, "rubric": column.rubric},
+            }
+
+
+def _label_cell(row: Row) -> Cell:
+    """A system's share of right answers as people label them; it has no rank."""
+    if not wording.known(row["value"]):
+        return NONE._replace(small="no labels")
+    low, high = row["low"], row["high"]
+    small = f"{wording.interval(low, high, SHARE)}; {row['use']}"
+    bar = (max(low, 0.0), min(high, 1.0)) if wording.known(low) else None
+    return Cell(wording.amount(row["value"], SHARE), small, number=True, bar=bar)
 
 
 def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, Mark]:

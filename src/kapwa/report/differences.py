@@ -99,7 +99,7 @@ def _change(row: Row, info: Mapping[str, Any]) -> Cell:
 
 def confusion_table(view: TaskView, confusion: Confusion) -> Table:
     """Whose answers were given most often in place of a culture's own, the largest shares; the CSV holds every pair."""
-    label, share = view.labels[confusion.run], {"low": 0.0, "high": 1.0}
+    label, share = view.labels[confusion.run], wording.SHARE
 
     def part(row: Row) -> Cell:
         between = wording.interval(row.get("low"), row.get("high"), share)

@@ -92,11 +92,15 @@ def _heat(
 
 
 def comparison_data(
-    views: Sequence[TaskView], pairs: Sequence[Sequence[Mapping[str, Any]]], groups: Mapping[str, str]
+    views: Sequence[TaskView],
+    pairs: Sequence[Sequence[Mapping[str, Any]]],
+    groups: Mapping[str, str],
+    labelled: Sequence[int] = (),
 ) -> str:
     """What the page's script needs to filter the board and to set any two systems side by side, packed.
 
     ``pairs``: :func:`kapwa.report.board.ranking_pairs` of each view. ``groups``: of each system, where they are known.
+    ``labelled``: of the board's columns of people's labels, the places of their tasks.
     Scores are words as the page writes them; differences are rounded numbers, since the script turns them around.
     """
     tasks = []
@@ -121,7 +125,7 @@ def comparison_data(
                 ],
             }
         )
-    return pack({"tasks": tasks, "groups": dict(groups)})
+    return pack({"tasks": tasks, "groups": dict(groups), "audited": list(labelled)})
 
 
 def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:

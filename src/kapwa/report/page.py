@@ -28,7 +28,7 @@ from kapwa.report import (
     wording,
 )
 from kapwa.report.beside import write_answer_pages, write_tables
-from kapwa.report.board import board_table, ranking_pairs, verdict_sentence
+from kapwa.report.board import LabelColumn, board_table, ranking_pairs, verdict_sentence
 from kapwa.report.charts import SERIES
 from kapwa.report.html import render
 from kapwa.report.many import comparison_data, crowd_charts
@@ -74,10 +74,13 @@ def build_report(
     """
     views = arrange(runs, same)
     said = people_blocks(runs, views, people) if people else []
+    labelled: Sequence[LabelColumn] = ()
     if people:
-        from kapwa.report.audit import audit_blocks
+        from kapwa.report.audit import audits_of, blocks_of, label_columns
 
-        said += audit_blocks(runs, people)
+        audits = audits_of(runs, people)
+        said += blocks_of(audits)
+        labelled = label_columns(views, audits)
     labels = [label for view in views for label in view.labels]
     grouped: Mapping[str, str] = {}
     if groups is not None:
@@ -96,11 +99,11 @@ def build_report(
         without = errata_parts(views, errata)
     if out.suffix:
         place = _Answers(None, answers, browsed.ROOM // len(views))
-        write_text(out, _page(views, said, place, equal_within, grouped, without))
+        write_text(out, _page(views, said, place, equal_within, grouped, without, labelled))
         return out
     with filling(out) as folder:
         place = _Answers(folder, None, 0)
-        write_text(folder / "index.html", _page(views, said, place, equal_within, grouped, without))
+        write_text(folder / "index.html", _page(views, said, place, equal_within, grouped, without, labelled))
     return out / "index.html"
 
 
@@ -111,10 +114,12 @@ def _page(
     equal_within: float | None,
     groups: Mapping[str, str],
     without: Mapping[str, Part],
+    labelled: Sequence[LabelColumn],
 ) -> str:
     """The page's text. What lies beside it is written.
 
-    ``said``: what people say of the answers; ``without``: what is told without items in errata, by slug.
+    ``said``: what people say of the answers; ``without``: what is told without items in errata, by slug; ``labelled``:
+    scores as people's labels correct them.
     """
     folder = place.folder
     ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
@@ -127,7 +132,7 @@ def _page(
         ["report.css"],
         beside=folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(part["browser"] for part in parts) else ())],
-        board=_board(views, ranked, parts, groups) if len(parts) > 1 or parts[0]["several"] else None,
+        board=_board(views, ranked, parts, groups, labelled) if len(parts) > 1 or parts[0]["several"] else None,
         files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
@@ -150,17 +155,22 @@ class _Answers(NamedTuple):
 
 
 def _board(
-    views: Sequence[TaskView], ranked: Sequence[Pairs], parts: Sequence[Part], groups: Mapping[str, str]
+    views: Sequence[TaskView],
+    ranked: Sequence[Pairs],
+    parts: Sequence[Part],
+    groups: Mapping[str, str],
+    labelled: Sequence[LabelColumn],
 ) -> Part:
     """Every system on every task, and a verdict a task."""
     verdicts = [
-        verdict_sentence(view, pairs, part["compared"]) for view, pairs, part in zip(views, ranked, parts, strict=True)
+        verdict_sentence(view, pairs, part["compared"], [column for column in labelled if column.place == place])
+        for place, (view, pairs, part) in enumerate(zip(views, ranked, parts, strict=True))
     ]
-    several = max(len(view.runs) for view in views)
+    several, places = max(len(view.runs) for view in views), [column.place for column in labelled]
     return {
-        "table": board_table(views, ranked),
+        "table": board_table(views, ranked, labelled),
         "sentences": list(filter(None, verdicts)),
-        "chosen": comparison_data(views, ranked, groups) if several > 2 else None,
+        "chosen": comparison_data(views, ranked, groups, places) if several > 2 else None,
     }
 
 

@@ -18,7 +18,7 @@ from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
-from kapwa.report.board import board_of
+from kapwa.report.audit import labelled_board
 from kapwa.report.marks import GUESSING, PEOPLE
 from kapwa.report.overview import model_average, model_rows
 from kapwa.report.relations import FEW, LEAST, coefficient_cell
@@ -58,13 +58,17 @@ class Asked(NamedTuple):
 
 
 def paper_table(
-    sources: Analysis | Sequence[Run], name: str | None, same: Named | None = None, groups: Path | None = None
+    sources: Analysis | Sequence[Run],
+    name: str | None,
+    same: Named | None = None,
+    groups: Path | None = None,
+    people: Sequence[Path] = (),
 ) -> Table:
     """The table ``name`` (one of :data:`PAPER_TABLES`) of runs, or of an analysis ("eecc-3"); None: the board.
 
-    ``same``: see :func:`kapwa.report.page.build_report`. ``groups``: a table file with the columns ``system`` and
-    ``group``; systems stand in its order, those of one group together. The frame has a row for each number, with its
-    95% interval where there is one; shares are fractions.
+    ``same``, ``people`` (for the board): see :func:`kapwa.report.page.build_report`. ``groups``: a table file with the
+    columns ``system`` and ``group``; systems stand in its order, those of one group together. The frame has a row for
+    each number, with its 95% interval where there is one; shares are fractions.
     Raises UsageError for an unknown name and where ``sources`` hold nothing of what a table needs, DataError for a
     file of groups that names no system of the runs.
     """
@@ -80,7 +84,7 @@ def paper_table(
     if name == "eecc-3":
         raise UsageError("The table eecc-3 is of an analysis.", hint="Make one, and name it: kapwa analyze eecc RUN...")
     if name is None:
-        return board_of(sources, same)
+        return labelled_board(sources, same, people)
     views = arrange(sources, same)
     columns = [_asked(views, line) for line in layout]
     return _correlations(columns, layout[0]["caption"]) if name == "blend-r" else _of_scores(columns, layout, groups)

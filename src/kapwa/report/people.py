@@ -25,7 +25,7 @@ from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
 from kapwa.report.table import Cell, Column, Row, Table, count_column, text_column
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import clean, culture_name, isolate
+from kapwa.report.wording import SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
@@ -33,8 +33,9 @@ from kapwa.runs.systems import Named
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 
-SHARE = {"low": 0.0, "high": 1.0}
 COEFFICIENT = {"low": -1.0, "high": 1.0}
+# Columns of tables of labels, of the studio and of audits alike.
+LABEL_COLUMNS = {"draw", "answer", "rater", "rubric"}
 Block = dict[str, Any]  # what the template is told of one kind of form
 
 
@@ -86,6 +87,17 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
     return [*blocks, preference_block(read_preferences(sheets.pairs))] if sheets.pairs else blocks
 
 
+def label_tables(paths: Sequence[Path]) -> dict[str, list[Path]]:
+    """Tables of labels in ``paths``, by the draw that they are of; the sheets of a draw are none."""
+    elsewhere = [path for path in paths if not (path / DRAW).is_file()]
+    tables: dict[str, list[Path]] = {}
+    for path in sheet_files(elsewhere, "forms", keys=None) if elsewhere else ():
+        rows = read_sheet(path)
+        if rows and set(header_of(rows)) >= LABEL_COLUMNS:
+            tables.setdefault(rows[0].cells["draw"].strip(), []).append(path)
+    return tables
+
+
 def export_people_csv(
     runs: Sequence[Run], paths: Sequence[Path], folder: Path, same: Named | None = None, more: Sequence[Block] = ()
 ) -> Path:
@@ -108,6 +120,8 @@ def _sheets(paths: Sequence[Path]) -> Sheets:
     for path in sheet_files(paths, "forms", keys=None):
         rows = read_sheet(path)
         header = set(header_of(rows))
+        if header >= LABEL_COLUMNS:
+            continue  # kapwa.report.audit
         if header >= set(CHOICE_KEY):
             found.choice_keys.append(path)
         elif header >= set(RATING_KEY[:-1]):

@@ -170,7 +170,7 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     told = wording.p_words(holm if wording.known(holm) else row.get("p_value"))
     equal = f" The two are equal within {wording.margin(row['equal_within'], info)}." if is_equal(row) else ""
     if is_clear(row):
-        return f"{lead}: more than noise would explain ({told}).{equal}{_undone_words(row)}"
+        return f"{lead}: more than noise would explain ({told}).{equal}{undone_words(row)}"
     # Say why a difference whose own interval excludes zero is still no finding.
     alone = wording.known(row["low"]) and not holds_zero(row)
     adjusted = ALLOWED if alone and wording.known(holm) else ""
@@ -186,7 +186,7 @@ def comparison_sentence(row: Mapping[str, Any], info: Mapping[str, Any], noun: t
     return f"{lead}: this cannot be told from noise ({told}{adjusted}){seen}.{equal}"
 
 
-def _undone_words(row: Mapping[str, Any]) -> str:
+def undone_words(row: Mapping[str, Any]) -> str:
     """How far a matcher's error could carry a verdict; "" where no automatic judge decides the metric."""
     share = row.get("undone_by")
     if share is None:

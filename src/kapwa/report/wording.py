@@ -45,6 +45,8 @@ COMMON_FONTS = "'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 MINUS = "\u2212"
 _SIGNED_FONTS = "'Liberation Sans', Arial, 'Noto Sans', sans-serif"
 NOTHING = "–"
+# How a metric reads that is a share.
+SHARE = {"low": 0.0, "high": 1.0}
 
 
 # What names of a kind are called, in one way and in two: the rows of ``words.csv``.

@@ -39,15 +39,15 @@
   const chosen = document.querySelector(".chosen");
   const isMark = row => row.cells[0].classList.contains("faint");
   if (chosen) {
-    unpack(chosen.nextElementSibling.textContent).then(({ tasks, groups }) => {
+    unpack(chosen.nextElementSibling.textContent).then(({ tasks, groups, audited }) => {
       const showPair = beside(chosen, tasks);
-      filtered(tasks, groups, showPair);
+      filtered(tasks, groups, audited, showPair);
     }).catch(() => {
       chosen.textContent = "This browser cannot unpack the scores; a newer one can.";
     });
   }
 
-  function filtered(tasks, groups, showPair) {
+  function filtered(tasks, groups, audited, showPair) {
     const rows = [...board.tBodies[0].rows];
     const squares = [...document.querySelectorAll(".systems table")];
     const parts = [...document.querySelectorAll("section.part")];
@@ -92,7 +92,9 @@
       for (const row of [...rows, ...squares.flatMap(table => [...table.tBodies[0].rows])]) {
         row.hidden = !isMark(row) && !fits(words(row.cells[0]));
       }
-      for (const row of [board.tHead.rows[0], ...rows]) kept.forEach((shown, k) => { row.cells[k + 1].hidden = !shown; });
+      /* What people's labels say is over all cultures. */
+      const columns = [...kept, ...audited.map(k => kept[k] && choice === null)];
+      for (const row of [board.tHead.rows[0], ...rows]) columns.forEach((shown, k) => { row.cells[k + 1].hidden = !shown; });
       for (const row of rows) tasks.forEach((one, k) => show(row, row.cells[k + 1], one, places[k]));
       parts.forEach((part, k) => { part.hidden = !kept[k]; });
       for (const table of squares) narrow(table, Math.max(0, parts.indexOf(table.closest("section.part"))), places);

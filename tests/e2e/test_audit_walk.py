@@ -1,0 +1,178 @@
+"""An audit from end to end: the embedded model's answers, drawn, labelled by three people, judged well and badly."""
+
+import contextlib
+import csv
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import warm
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "models_served"), str(TESTS / "studio")]
+
+from served_tools import StubProcess, stub  # noqa: E402, F401 - a fixture
+from stub_judge import chance  # noqa: E402
+from studio_browser import CHROMIUM, Browser, browsing, invited, serving  # noqa: E402
+from studio_browser import kapwa as command  # noqa: E402
+
+ANSWERS, DRAWN = 120, 45
+# What the embedded model said: kapwa run kalahi/open --model smollm2 --limit 120 --max-new-tokens 16 (65 seconds).
+REPLIES = Path(__file__).with_name("kalahi_open_smollm2.jsonl")
+# People call an answer right where its first paragraph holds this letter; so does the judge, but for its noise.
+MARK, NOISE = "i", 0.05
+PRICES = ("--price-in", "0.5", "--price-out", "2")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+    pytest.mark.skipif(os.name != "posix", reason="SIGKILL"),
+]
+
+
+def is_right(text: str) -> bool:
+    return MARK in text.strip().split("\n\n")[0]
+
+
+def label_all(who: Browser, errs: float) -> int:
+    """Label all that waits; ``errs``: the share of answers on which this person says the opposite."""
+    page, done = who.page, 0
+    page.goto(f"{who.address}/p/manila/work/audit/")
+    who.look_once("audit")
+    while page.locator("form.work").count():
+        text = page.locator(".task section").last.locator("p.text").inner_text()
+        yes = is_right(text) != (chance(who.name, text) < errs)
+        page.locator(f"form.work fieldset input[value={'yes' if yes else 'no'}]").check()
+        with page.expect_navigation():
+            page.locator("form.work button[value=save]").click()
+        done += 1
+    who.look_once("audit done")
+    assert who.complaints == []
+    return done
+
+
+def labelled_in_the_studio(folder: Path) -> pl.DataFrame:
+    """Three people label the draw in ``sheets`` in browsers; the table of their labels."""
+    made = command("studio", "new", "manila", "--language", "fil", "--culture", "Filipino", cwd=folder)
+    codes = [made.stdout.strip(), *invited(folder, "manila", "rater", 3)]
+    command("studio", "tasks", "manila", "sheets", "--kind", "audit", "--raters", "3", cwd=folder)
+    with serving(folder) as address, browsing() as chromium:
+        for place, errs in ((1, 0.0), (2, 0.0), (3, 0.1)):
+            who = Browser(chromium.new_context(), address, f"P{place}").arrive(codes[place], f"P{place}")
+            assert label_all(who, errs) > 0
+    command("studio", "results", "manila", "--kind", "audit", "-o", "labels", cwd=folder)
+    return pl.read_csv(folder / "labels" / "audit.csv")
+
+
+def judged_in_spite_of_kills(folder: Path, run: str, server: StubProcess) -> None:
+    """A judge behind a server reads every answer, though it is killed: nothing is asked twice, cost is shown."""
+    words = ["judge", run, "--judge", "openai:stub", "--rubric", "correct", *PRICES, "--concurrency", "4"]
+    settings = {"OPENAI_BASE_URL": server.url}
+    rehearsed = warm.kapwa(*words, "--dry-run", cwd=folder, **settings)
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    assert f"{ANSWERS} answers, {ANSWERS} prompts" in rehearsed.stderr
+    assert re.search(r"tokens to read, at most [\d,]+ to write", rehearsed.stderr)
+    assert "at the prices given" in rehearsed.stderr
+    assert server.arrivals() == []
+    program = [str(warm.programs() / "kapwa"), *words, "-o", "judged"]
+    process = subprocess.Popen(program, cwd=folder, env={**os.environ, **settings}, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(server.arrivals()) < ANSWERS // 3:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL
+    time.sleep(0.5)  # what was open at the server ends
+    durable, before = kept(folder), len(server.arrivals())
+    assert 0 < durable < ANSWERS
+    again = warm.kapwa(*words, "-o", "judged", cwd=folder, **settings)
+    assert again.returncode == 0, again.stderr
+    asked = len(server.arrivals()) - before
+    assert asked == ANSWERS - durable, "asked again what was durable"
+    assert re.search(r"[\d,]+ tokens read, [\d,]+ written, which cost about", again.stderr)
+    assert warm.kapwa(*words, "-o", "judged", cwd=folder, **settings).returncode == 0
+    assert len(server.arrivals()) == before + asked
+
+
+def kept(folder: Path) -> int:
+    """How many replies are durable; to be asked when nobody writes."""
+    file = folder / "judged" / "judge-answers.sqlite"
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+        try:
+            return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
+        except sqlite3.OperationalError:  # the file is being made
+            return 0
+
+
+def test_an_audit_from_the_draw_to_the_report(
+    kalahi_data: Path,
+    needs_torch: None,
+    stub: Callable[..., StubProcess],  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    task = ("kalahi/open", "--data", str(kalahi_data), "--limit", str(ANSWERS), "--metrics", "chrfpp")
+    command("run", *task, "--model", f"replay:{REPLIES}", "--label", "small", "--out", "runs", cwd=tmp_path)
+    run = str(next((tmp_path / "runs").iterdir()))
+    drawn = ("--n", str(DRAWN), "--seed", "1", "--people", "1", "-o", "sheets")
+    command("audit", "sample", run, *drawn, cwd=tmp_path)
+    labels = labelled_in_the_studio(tmp_path)
+    assert labels["rater"].n_unique() == 3
+    assert set(labels["right"]) == {"yes", "no"}
+
+    def audited(out: str, *more: str) -> dict[str, Any]:
+        command("audit", "apply", run, "--labels", "sheets", "--labels", "labels", *more, "-o", out, cwd=tmp_path)
+        record = json.loads((tmp_path / out / "corrected.json").read_text(encoding="utf-8"))
+        (score,) = record["corrected"]
+        assert (score["n"], score["labelled"]) == (ANSWERS, DRAWN)
+        assert "audit:" in score["signature"]
+        return dict(score)
+
+    by_metric = audited("by-metric")
+    texts = pl.read_csv(tmp_path / "by-metric" / "answers.csv")
+    assert len(texts) == ANSWERS
+    with (tmp_path / "by-metric" / "agreement.csv").open(encoding="utf-8-sig", newline="") as file:
+        agreed = {row["coefficient"]: float(row["value"]) for row in csv.DictReader(file) if row["value"]}
+    assert 0.85 < agreed["percent"] < 1
+
+    server = stub(judge={"noise": NOISE, "mark": MARK}, delay=0.2)
+    judged_in_spite_of_kills(tmp_path, run, server)
+    good = audited("by-judge", "--scorer", "judged/verdicts.csv")
+    assert good["use"] == "corrected"
+    assert good["high"] - good["low"] < good["people_high"] - good["people_low"]
+    answers = pl.read_parquet(Path(run) / "answers.parquet")["text"]
+    truth = sum(map(is_right, answers)) / ANSWERS
+    assert good["low"] < truth < good["high"]
+    assert good["bias_low"] < good["automatic"] - truth < good["bias_high"]
+    assert by_metric["people_low"] < truth < by_metric["people_high"]
+
+    few = ("--rubric", "correct", "--limit", "8", *PRICES, "-o", "bad")
+    command("judge", run, "--judge", "smollm2", *few, cwd=tmp_path)
+    assert len(pl.read_csv(tmp_path / "bad" / "verdicts.csv")) == 8  # most are prose
+    bad = audited("by-bad", "--scorer", "bad/verdicts.csv")
+    assert (bad["use"], bad["reason"]) == ("people", "no-saving")
+    assert bad["shown"] == by_metric["people"]
+    page = (tmp_path / "by-bad" / "audit.html").read_text(encoding="utf-8")
+    assert "by labels alone: the scorer saves nothing" in page
+    assert "answers have no verdict of the judge, and count as its mean" in page
+
+    command("report", run, "--people", "sheets", "--people", "labels", "-o", "report.html", cwd=tmp_path)
+    told = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "people would call" in told
+    assert by_metric["reason"] == "no-saving"  # nearness to a reference says little of what people call right
+    assert "by labels alone: the scorer saves nothing" in told
