@@ -43,7 +43,7 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
     nodes: Nodes, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     survey = texts.write_values(tmp_path / "survey.csv")
-    asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 1999}
+    asked: dict[str, Any] = {"values": survey, "controls": "geography", "permutations": 199}
     written: Counter[Path] = Counter()
     lost: list[str] = []
     real = distances.write_part

@@ -65,9 +65,15 @@ def page_id(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder of answers that all pages share: many ask the embedded model the same."""
+    return str(tmp_path_factory.mktemp("answers") / "shared")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", with_blocks, ids=page_id)
-def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, answers: str, request: pytest.FixtureRequest) -> None:
     python = ""
     to_run = [block for block in blocks(page) if not block.not_run]
     if any("smollm2" in block.code for block in to_run):
@@ -79,7 +85,8 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
         if block.kind == "python":
             python += block.code  # a reader's session remembers what stood above
             command = [str(warm.programs() / "python"), "-c", python]
-        own = environment() | {"KAPWA_CONFIG": str(tmp_path / ".config")}  # names that a page gives are its own
+        # Names that a page gives are its own.
+        own = environment() | {"KAPWA_CONFIG": str(tmp_path / ".config"), "WARM_ANSWERS": answers}
         done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{page_id(page)}:\n{block.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 

@@ -324,29 +324,24 @@ def test_the_inspect_command_works_in_a_fresh_folder(tmp_path: Path, needs_torch
     """As a stranger types it: evaluate, then score the log again without the weights."""
     command = str(Path(sys.executable).with_name("inspect"))
     variables = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", "INSPECT_DISPLAY": "plain"}
-    variables.pop("OPENAI_API_KEY", None)
 
-    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         words = [command, *arguments]
         return subprocess.run(
-            words, cwd=tmp_path, env={**variables, **more}, capture_output=True, text=True, check=False, timeout=300
+            words, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, timeout=300
         )
 
-    done = run("eval", "kapwa/kalahi_mc", "--model", "kapwa/smollm2", "--limit", "3", "-T", "variant=full")
+    done = run("eval", "kapwa/kalahi_mc", "--model", "kapwa/smollm2", "--limit", "1", "-T", "variant=full")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "mc1" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     (log,) = (tmp_path / "logs").glob("*.eval")
     first = read_eval_log(str(log))
-    assert len(first.samples or []) == 3
+    assert len(first.samples or []) == 1
     again = run(
         "score", str(log), "--scorer", "kapwa/kalahi_mc", "--action", "overwrite", "--output-file", "again.eval"
     )
     assert again.returncode == 0, again.stdout + again.stderr
     second = read_eval_log(str(tmp_path / "again.eval"))
     assert values_of(second) == values_of(first)
-    wrong = run("eval", "kapwa/kalahi_mc", "--model", "openai/gpt-4o", OPENAI_API_KEY="sk-not-a-key-at-all")
-    said = " ".join((wrong.stdout + wrong.stderr).split())
-    assert "gives no log-probability of a given text" in said
-    assert "Traceback" not in said
     assert json.dumps(first.eval.task_args) == json.dumps(second.eval.task_args)

@@ -68,9 +68,8 @@ def test_the_interval_and_the_margin_decide(low: float | None, high: float | Non
 
 
 def test_the_words_agree_with_the_printed_interval() -> None:
-    random, counts = np.random.default_rng(5), dict.fromkeys(("no regression", "regression", "inconclusive"), 0)
-    for seed in range(30):
-        loss = float(random.choice([0.0, 0.03, 0.05, 0.08, 0.14]))
+    counts = dict.fromkeys(("no regression", "regression", "inconclusive"), 0)
+    for seed, loss in enumerate((0.0, 0.03, 0.05, 0.08, 0.14) * 3):
         judgement = judged(runs((loss, loss), seed=seed))
         first = judgement.rows[0]
         assert first["place"] == "mean of 2 cultures"
@@ -89,7 +88,7 @@ def test_the_words_agree_with_the_printed_interval() -> None:
             assert float(excluded[1]) == -low
         assert found[0] in markdown_table(judgement.table)
         counts[judgement.outcome] += 1
-    assert min(counts.values()) > 2
+    assert min(counts.values()) > 1
 
 
 def test_the_difference_is_that_of_compare_turned_around() -> None:

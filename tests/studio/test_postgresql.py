@@ -58,6 +58,7 @@ def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
     skipped = "not byte and not nothing_of_a_removed and not a_removed_text and not earlier_database"
     skipped += " and not as_everybody and not in_a_row and not twelve_thousand and not five_hundred and not scripts_in"
     skipped += " and not browser_keeps and not hammers and not few_times and not three_validators and not adaptation"
+    skipped += " and not each_kind_of_fault" + "".join(f" and not course[{seed}]" for seed in range(1, 6))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", skipped, *files],
         env={**os.environ, "KAPWA_TEST_POSTGRESQL": server},
