@@ -1,6 +1,7 @@
 """Draws, labels and corrected scores: equal draws, known probabilities, refusals, and numbers that are right."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,8 +18,10 @@ from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_r
 import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.labels import label_counts
+from kapwa.judging.answers import answers_to_judge
 from kapwa.judging.draws import STRATUM, allocate, draw, population_of, read_draw
 from kapwa.judging.plan import plan_labels
+from kapwa.judging.rubrics import load_rubric
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
 from kapwa.report import wording
 from kapwa.report.audit import audit_block, audits_of, label_columns, labelled_board
@@ -592,6 +595,41 @@ def test_without_labels_a_verdict_says_how_far_the_matchers_error_could_carry_it
     (share,) = single.filter(pl.col("culture").is_null(), metric=view.metric)["undone_by"]
     expected = f"This verdict would fall if {wording.tidy_share(share)} of the answers judged wrong were in truth right"
     assert told.endswith(f". {expected}, on the side of B only.")
+
+
+def test_a_run_that_is_judged_anew_is_known_by_its_answers(runs: list[Run], sheets: Path, tmp_path: Path) -> None:
+    """Another rule of judging changes a run's signature; labels, judges and reports know its answers all the same."""
+    fill(sheets)
+    anew = []
+    for run in runs:
+        folder = tmp_path / "anew" / run.path.name
+        shutil.copytree(run.path, folder)
+        manifest = (folder / "run.json").read_text(encoding="utf-8")
+        signature = json.dumps(run.manifest["signature"], ensure_ascii=False)
+        (folder / "run.json").write_text(manifest.replace(signature, signature[:-1] + '|rules:2"'), encoding="utf-8")
+        anew.append(kapwa.open_run(folder))
+        assert anew[-1].manifest["signature"] != run.manifest["signature"]
+    before, after = (kapwa.audit_apply(members, sheets) for members in (runs, anew))
+    assert before.scores.drop("signature").equals(after.scores.drop("signature"))
+    page = kapwa.write_report(anew, tmp_path / "report.html", people=[sheets])
+    assert "What people say of" in page.read_text(encoding="utf-8")
+    rubric = load_rubric("correct")
+    drawn = [answers_to_judge(members, rubric, draw=sheets)[0] for members in (runs, anew)]
+    codes = [[answer.place["answer"] for answer in answers] for answers in drawn]
+    assert codes[0] == codes[1]
+    assert len(codes[0]) == read_draw(sheets).key.height
+    # A judge that read the answers before they were judged anew still stands as the scorer.
+    rows = population_of(runs).frame.with_columns(
+        **{name: pl.lit("") for name in ("draw", "answer", "remark")},
+        **{"rater": pl.lit("stub"), "kind": pl.lit("judge"), "rubric": pl.lit("correct@1")},
+        **{
+            "criterion": pl.lit("right"),
+            "state": pl.lit("judged"),
+            "value": (pl.col("text").str.strip_chars() != WRONG).cast(pl.Float64),
+        },
+    )
+    rows.select(*VERDICT_SCHEMA).write_csv(tmp_path / "judge.csv")
+    assert kapwa.audit_apply(anew, sheets, scorer=tmp_path / "judge.csv").scores["bias"].abs().max() == 0
 
 
 def test_the_head_of_the_page_says_what_was_measured() -> None:

@@ -10,7 +10,7 @@ from stub_judge import MARK, chance
 import kapwa
 from kapwa.errors import DataError, RunError, UsageError
 from kapwa.judging.panel import judge
-from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA, read_verdicts
+from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
 
 
 def ask(stub, runs, out: Path, rubric: str = "correct", config: dict | None = None, **settings):
@@ -258,13 +258,9 @@ def test_runs_and_judges_that_are_named_twice_are_refused(stub, judged_runs, tmp
 
 
 def test_only_the_answers_of_a_draw(stub, judged_runs, tmp_path: Path) -> None:
-    every, _ = ask(stub, judged_runs[0], tmp_path / "all")
-    drawn = every.verdicts.select(list(ANSWER_SCHEMA)).sample(7, seed=1)
-    drawn = drawn.with_columns(draw=pl.lit("d1"), answer=pl.format("A{}", pl.int_range(7)))
-    (tmp_path / "draw").mkdir()
-    drawn.write_csv(tmp_path / "draw" / "audit-key.csv")
+    drawn = kapwa.audit_sample(judged_runs[0], tmp_path / "draw", n=3, people=1).draw.key
     panel, server = ask(stub, judged_runs[0], tmp_path / "j", draw=tmp_path / "draw")
-    assert len(server.arrivals()) == 7
+    assert len(server.arrivals()) == drawn.height > 3
     key = ["answer", "item_id", "variant"]
     assert panel.verdicts.select("draw", *key).sort(key).equals(drawn.select("draw", *key).sort(key))
     with pytest.raises(UsageError, match="it is from another run"):

@@ -61,7 +61,7 @@ def labelled(
     verdicts = verdicts_of(read, draw)
     if scorer is None:
         return Labelled(runs, population, draw, verdicts, notes)
-    population, judge, more = with_scorer(population, read_verdicts(scorer))
+    population, judge, more = with_scorer(population, read_verdicts(scorer), draw)
     return Labelled(runs, population, draw, verdicts, (*notes, *more), judge)
 
 

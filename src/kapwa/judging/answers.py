@@ -6,22 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kapwa.errors import DataError, UsageError, check_whole
-from kapwa.judging.draws import KEY, check_distinct
+from kapwa.errors import UsageError, check_whole
+from kapwa.judging.draws import UNIT, Draw, check_distinct, drawn_as, read_draw
 from kapwa.judging.prompts import ToJudge
 from kapwa.judging.rubrics import Rubric
 from kapwa.judging.verdicts import ANSWER_SCHEMA
-from kapwa.people.filled_sheets import cell_of
 from kapwa.records import Item
 from kapwa.runs.answers import compares_texts, items_of, texts_of
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import system_names
 from kapwa.suites.base import Selection
 from kapwa.suites.items import select
-from kapwa.tables_io import read_sheet
-
-# An answer of a run: the run's signature, item, variant, sample.
-_Place = tuple[str, str, str, int]
 
 
 def answers_to_judge(
@@ -48,7 +43,7 @@ def answers_to_judge(
         raise UsageError(f"{rubric.name} compares two runs of one task.", hint="Name two run folders.")
     if limit is not None:
         check_whole("limit", limit)
-    names, drawn = system_names(runs), None if draw is None else _drawn(Path(draw))
+    names, made = system_names(runs), None if draw is None else read_draw(Path(draw))
     of_runs: list[list[ToJudge]] = []
     failed = 0
     for run in runs:
@@ -59,8 +54,8 @@ def answers_to_judge(
         texts = _texts(run, items)
         failed += sum(text is None for _, _, text in texts)
         of_runs.append([_judged(run, names[id(run)], *answer) for answer in texts if answer[2] is not None])
-    if drawn is not None:
-        of_runs = [_of_draw(answers, drawn, run, Path(draw or "")) for run, answers in zip(runs, of_runs, strict=True)]
+    if made is not None:
+        of_runs = [_of_draw(answers, made, run) for run, answers in zip(runs, of_runs, strict=True)]
     answers = _pairs(*of_runs) if rubric.kind == "pairs" else [answer for part in of_runs for answer in part]
     answers = [answer for answer in answers if rubric.criteria_for(answer.item.id)]
     if not answers:
@@ -110,33 +105,17 @@ def _pairs(first: Sequence[ToJudge], second: Sequence[ToJudge]) -> list[ToJudge]
     return pairs
 
 
-def _drawn(folder: Path) -> dict[_Place, tuple[str, str]]:
-    """Return the draw and code of each answer of a recorded draw."""
-    path = folder if folder.is_file() else folder / KEY
-    if not path.exists():
-        raise DataError(
-            "no such file.", path=path, hint="Name the folder of a draw: kapwa audit sample RUN... -o FOLDER"
-        )
-    drawn = {}
-    for row in read_sheet(path, required=tuple(ANSWER_SCHEMA)):
-        cells = {name: cell_of(row, path, name) for name in ANSWER_SCHEMA}
-        if not cells["sample"].text.isdecimal():
-            raise cells["sample"].error(f"{cells['sample'].shown} is not the number of a sample.")
-        place = (cells["run"].text, cells["item_id"].text, cells["variant"].text, int(cells["sample"].text))
-        drawn[place] = (cells["draw"].text, cells["answer"].text)
-    return drawn
-
-
-def _of_draw(
-    answers: Sequence[ToJudge], drawn: Mapping[_Place, tuple[str, str]], run: Run, draw: Path
-) -> list[ToJudge]:
+def _of_draw(answers: Sequence[ToJudge], made: Draw, run: Run) -> list[ToJudge]:
+    """Keep the answers of a run that were drawn, each with its code."""
+    signature = drawn_as(run, made)
+    if signature is None:
+        hint = "Name the runs that the draw is from, or leave --draw out."
+        raise UsageError(f"The draw {made.id} holds no answer of {run.path}: it is from another run.", hint=hint)
+    drawn = made.key.filter(run=signature)
+    codes = dict(zip(drawn.select(UNIT).rows(), drawn["answer"], strict=True))
     kept = []
     for answer in answers:
-        place = answer.place
-        code = drawn.get((place["run"], place["item_id"], place["variant"], place["sample"]))
+        code = codes.get(tuple(answer.place[name] for name in UNIT))
         if code is not None:
-            kept.append(answer._replace(place={**place, "draw": code[0], "answer": code[1]}))
-    if not any(signature == run.manifest["signature"] for signature, *_ in drawn):
-        hint = "Name the runs that the draw is from, or leave --draw out."
-        raise UsageError(f"The draw in {draw} holds no answer of {run.path}: it is from another run.", hint=hint)
+            kept.append(answer._replace(place={**answer.place, "draw": made.id, "answer": code}))
     return kept

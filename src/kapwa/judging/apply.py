@@ -107,8 +107,10 @@ def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame)
     )
 
 
-def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Population, str, tuple[str, ...]]:
+def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> tuple[Population, str, tuple[str, ...]]:
     """Put a judge's verdicts in the place of the scores; return its name, too, and notes.
+
+    The judge may have read the answers before or after they were judged anew, which changes a run's signature.
 
     An answer that the judge could not read or assess has the mean of its verdicts: what a scorer says of an answer may
     be anything, labels put it right. Raises UsageError for verdicts of people, or several judges, DataError where a run
@@ -120,7 +122,9 @@ def with_scorer(population: Population, verdicts: pl.DataFrame) -> tuple[Populat
             f"The scorer's verdicts are of {len(judges)} judges, rubrics and criteria; one is needed.",
             hint="Keep the rows of one.",
         )
-    judged = verdicts.filter(kind="judge").select("run", *UNIT, judged="value")
+    drawn = {run["answers"]: run["run"] for run in draw.runs}
+    now = {drawn[run["answers"]]: run["run"] for run in population.runs if run["answers"] in drawn}
+    judged = verdicts.filter(kind="judge").select(pl.col("run").replace(now), *UNIT, judged="value")
     frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
     missing = frame["judged"].null_count()
     unread = judged.join(population.frame, on=["run", *UNIT], how="semi").height

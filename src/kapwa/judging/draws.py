@@ -175,12 +175,24 @@ def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.
 
 def _identity(run: Run, answers: pl.DataFrame) -> dict[str, str]:
     """What tells a run's answers from any others: its signature, what was answered, and how that was scored."""
-    ordered = answers.sort(UNIT)
-    texts, values = (
-        digest({"": json.dumps(ordered.select(*UNIT, name).rows(), ensure_ascii=True).encode()})
-        for name in ("text", "value")
-    )
+    texts, values = (_digest(answers, name) for name in ("text", "value"))
     return {"run": run.manifest["signature"], "system": answers["system"][0], "answers": texts, "scores": values}
+
+
+def _digest(answers: pl.DataFrame, column: str) -> str:
+    rows = answers.sort(UNIT).select(*UNIT, column).rows()
+    return digest({"": json.dumps(rows, ensure_ascii=True).encode()})
+
+
+def drawn_as(run: Run, made: Draw) -> str | None:
+    """Return the signature that a run had when its answers were drawn; None where the draw is of other answers.
+
+    Judging answers anew changes a run's signature, and none of its answers.
+    """
+    if "answers" not in run.tables:
+        return None
+    known = {entry["answers"]: entry["run"] for entry in made.runs}
+    return known.get(_digest(_answers(run, "", made.metric, made.variants), "text"))
 
 
 def draw(population: Population, *, n: int, seed: int, rubric: str | Path = "correct", doubtful: bool) -> Draw:
@@ -327,6 +339,9 @@ def _notes(made: Draw) -> tuple[str, ...]:
 def read_draw(folder: Path) -> Draw:
     """Read the draw in ``folder``; raise DataError for a damaged one, or one whose key is missing or another's."""
     file = folder / DRAW
+    if not file.exists():
+        hint = "Name the folder of a draw: kapwa audit sample RUN... -o FOLDER"
+        raise DataError("no such file.", path=file, hint=hint)
     check_ordinary(file)
     hint = "It is written by kapwa audit sample, and is never edited."
     try:

@@ -14,7 +14,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.exchange.labels import labelled, write_inspect_labels
 from kapwa.files import filling, jsonable, write_json, write_text
 from kapwa.judging.apply import Audit, apply_labels
-from kapwa.judging.draws import read_draw
+from kapwa.judging.draws import drawn_as, read_draw
 from kapwa.report import wording
 from kapwa.report.board import LabelColumn, board_table, ranking_pairs
 from kapwa.report.people import Block, agreement_table, label_tables
@@ -93,7 +93,7 @@ def audits_of(runs: Sequence[Run], paths: Sequence[Path]) -> list[Audited]:
         if (path / DRAW).is_file():
             drawn_here = read_draw(path)
             drawn = {entry["run"] for entry in drawn_here.runs}
-            audited = [run for run in runs if run.manifest["signature"] in drawn]
+            audited = [run for run in runs if run.manifest["signature"] in drawn or drawn_as(run, drawn_here)]
             if not audited:
                 raise UsageError(
                     f"{path} is a draw from none of these runs.", hint="Report the runs it was drawn from."
