@@ -159,7 +159,10 @@ def rubrics(
     rubric: Annotated[str | None, typer.Argument(metavar="[NAME|FILE]", help="Show this one, or check a file.")] = None,
     json: opt.Json = False,
 ) -> None:
-    """List what people and judging models are asked of answers, or show a rubric, as a file to begin one's own with."""
+    """List what people and judging models are asked of answers, or show a rubric.
+
+    It is shown as a file to begin one's own with.
+    """
     import yaml
 
     from kapwa.judging.rubrics import load_rubric, shipped_rubrics
