@@ -194,7 +194,7 @@ def unread(page: "Page", table: Element) -> tuple[list[str], int]:
     wrong, read = [], 0
     held = Held([page.frame_below(table)], page.names)
     for first, head, cell in body_of(table):
-        if "number" not in cell.classes or head == "Mean of models":
+        if "number" not in cell.classes:
             continue
         values = values_of(held.about([*first, head]))
         numbers = numbers_in(cell.text)
@@ -280,9 +280,9 @@ def test_a_wrong_number_is_seen_wherever_it_stands(page: Page) -> None:
     rng = random.Random(24)
     seen = planted = 0
     for table in page.tables:
-        cells = [cell for _, head, cell in body_of(table) if "number" in cell.classes and head != "Mean of models"]
+        cells = [cell for _, head, cell in body_of(table) if "number" in cell.classes]
         places = [(cell, it) for cell in cells for it in cell.every("bdi") if re.search(r"\d\.\d", it.text)]
-        for _, shown in rng.sample(places, min(2, len(places))):
+        for _, shown in rng.sample(places, min(8, len(places))):
             (before,) = shown.children
             digit = re.search(r"\.(\d)", str(before))
             assert digit is not None
@@ -292,7 +292,8 @@ def test_a_wrong_number_is_seen_wherever_it_stands(page: Page) -> None:
             planted += 1
             shown.children = [before]
     assert planted >= 4
-    assert seen >= 0.9 * planted
+    # A wrong number may by chance be another one of its row, an interval's end or another culture's score.
+    assert seen >= 0.8 * planted
 
 
 def test_every_number_of_a_chart_is_one_of_the_estimates(page: Page) -> None:

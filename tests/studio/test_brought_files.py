@@ -263,7 +263,7 @@ def test_a_command_knows_every_desk(tmp_path: Path) -> None:
         "from kapwa.studio.core.desks import DESKS; print(*sorted(DESKS))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["adaptation", "answers", "baseline", "criteria", "errors", "pairs"]
+    assert done.stdout.split() == ["adaptation", "answers", "audit", "baseline", "criteria", "errors", "pairs"]
 
 
 def submission(form: bytes, given: dict[str, str]) -> str:
