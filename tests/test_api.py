@@ -450,7 +450,7 @@ read, write = os.pipe()
 assert ended(run(out / "whole", write)) == 0
 randomly = random.Random(7)
 durable = 0
-for _ in range(4):
+for _ in range(2):
     read, write = os.pipe()
     pid = run(out / "killed", write)
     os.close(write)
@@ -475,15 +475,15 @@ assert ended(run(out / "killed", write)) == 0
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_the_embedded_model_killed_four_times_gives_the_same_bytes(
+def test_the_embedded_model_killed_twice_gives_the_same_bytes(
     tmp_path: Path, needs_torch: None, smollm2_path: Path
 ) -> None:
-    """kalahi/mc on real weights, killed at four random moments, then compared with a run left alone."""
+    """kalahi/mc on real weights, killed at two random moments, then compared with a run left alone."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", KILLING, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=850, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("killed at") == 4
+    assert done.stdout.count("killed at") == 2
     (whole,), (killed,) = (tmp_path / "whole").iterdir(), (tmp_path / "killed").iterdir()
     run = kapwa.open_run(killed)
     assert run.complete
