@@ -47,10 +47,10 @@ def audit_block(audit: Audit) -> Block:
         more.append(agreement_table("audit-agreement", "Agreement between people", audit.agreement, cultures))
     notes = list(audit.notes)
     if audit.proposals.height:
-        found = wording.count(audit.proposals.height, "wording")
+        wordings = wording.count(audit.proposals.height, "wording")
         notes.append(
-            f"Most people call {found} right that the scorer calls wrong: kapwa audit apply -o FOLDER writes them to "
-            "proposals.csv."
+            f"Most people call {wordings} right that the scorer calls wrong: "
+            "kapwa audit apply -o FOLDER writes them to proposals.csv."
         )
     return {
         "title": f"What people say of {audit.title}",
@@ -183,8 +183,8 @@ def _score_sentence(row: Row, whose: str) -> str:
     )
     between = wording.interval(row["shown_low"], row["shown_high"], SHARE)
     shown = wording.amount(row["shown"], SHARE)
-    said = f"{name}, {whose}: people would call {shown} of the answers right ({between}; {how})."
-    return f"{said} The scorer says {automatic}; {_bias_words(row)}."
+    people_say = f"{name}, {whose}: people would call {shown} of the answers right ({between}; {how})."
+    return f"{people_say} The scorer says {automatic}; {_bias_words(row)}."
 
 
 def _bias_words(row: Row) -> str:
@@ -338,10 +338,10 @@ def carried_block(carried: pl.DataFrame, margin: float) -> Block:
     """Whether the bias of an earlier audit is still that of a later one, by culture, language and system."""
     within = wording.points(margin, SHARE, 1)
     counts = {state: carried.filter(state=state).height for state in _CARRIED}
-    told = [f"{words} in {counts[state]}" for state, words in _CARRIED.items() if counts[state]]
+    verdicts = [f"{words} in {counts[state]}" for state, words in _CARRIED.items() if counts[state]]
     pairs = wording.count(carried.height, "pair of culture and system", "pairs of culture and system")
     return {
-        "sentences": [f"Of {pairs}, the scorer’s bias {', '.join(told)} (margin ± {within})."],
+        "sentences": [f"Of {pairs}, the scorer’s bias {', '.join(verdicts)} (margin ± {within})."],
         "tables": [_carried_table(carried, within)],
         "more": [],
         "criteria": [],

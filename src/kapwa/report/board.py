@@ -217,28 +217,11 @@ def board_table(
         ranks(view.labels, rows, sign) if len(view.runs) > 1 else {}
         for view, rows, sign in zip(views, pairs, signs, strict=True)
     ]
-    rows: list[dict[str, Any]] = []
     estimates = model_rows(columns)
+    order = sorted(estimates, key=lambda name: list(map(place_of, estimates[name], signs)))
     marks = [[marks_of(view, run) for run in range(len(view.runs))] for view in views]
-    for system in sorted(estimates, key=lambda name: list(map(place_of, estimates[name], signs))):
-        for place, row in enumerate(estimates[system]):
-            view = views[place]
-            facts = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
-            if row is not None:
-                facts |= {name: row[name] for name in ("value", "low", "high", "n")}
-                facts |= _share_of_people(marks[place][row["run"]].get("top"), view.metric)
-                if len(view.runs) > 1:
-                    facts |= zip(("rank_low", "rank_high"), by_place[place][system], strict=True)
-            rows.append(facts)
-    for name, title in MARKS.items():
-        for place, by_run in enumerate(marks):
-            if name in by_run[0]:
-                facts = {"system": title, "kind": name, "place": place}
-                facts |= {fact: getattr(by_run[0][name], fact) for fact in ("words", "value", "low", "high")}
-                values = sorted(every[name].value for every in by_run if name in every)
-                if values[-1] - values[0] > _SAME:
-                    facts |= {"least": values[0], "most": values[-1]}
-                rows.append(facts)
+    rows = [row for name in order for row in _system_rows(name, estimates[name], views, marks, by_place)]
+    rows += _mark_rows(marks)
     for row in rows:
         place = row["place"]
         row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
@@ -269,6 +252,37 @@ def board_table(
         across=("place", heads),
         note=_note(views) + _LABEL_NOTE * bool(labelled),
     )
+
+
+def _system_rows(
+    system: str,
+    estimates: Sequence[Mapping[str, Any] | None],
+    views: Sequence[TaskView],
+    marks: Sequence[Sequence[Mapping[str, Any]]],
+    ranks_by_place: Sequence[Mapping[str, tuple[int, int]]],
+) -> Iterator[dict[str, Any]]:
+    """The rows of one system: one of each task, empty where it has no run of it."""
+    for place, (view, estimate) in enumerate(zip(views, estimates, strict=True)):
+        row: dict[str, Any] = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
+        if estimate is not None:
+            row |= {name: estimate[name] for name in ("value", "low", "high", "n")}
+            row |= _share_of_people(marks[place][estimate["run"]].get("top"), view.metric)
+            if len(view.runs) > 1:
+                row |= zip(("rank_low", "rank_high"), ranks_by_place[place][system], strict=True)
+        yield row
+
+
+def _mark_rows(marks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """The rows of guessing, the best trick and the ceiling: those of a task's first run, and how far others differ."""
+    for name, title in MARKS.items():
+        for place, by_run in enumerate(marks):
+            if name in by_run[0]:
+                row = {"system": title, "kind": name, "place": place}
+                row |= {fact: getattr(by_run[0][name], fact) for fact in ("words", "value", "low", "high")}
+                values = sorted(of_run[name].value for of_run in by_run if name in of_run)
+                if values[-1] - values[0] > _SAME:
+                    row |= {"least": values[0], "most": values[-1]}
+                yield row
 
 
 def _label_rows(

@@ -52,16 +52,15 @@ def write_report(
     if isinstance(found, Analysis):
         if not page.suffix:
             raise UsageError(f"The page of an analysis is one file, and {page} has no ending.", hint="Name FILE.html.")
-        if same:
-            raise UsageError("An analysis has no runs to call the same.", hint="Leave --same out.")
-        if equal_within is not None:
-            raise UsageError("A margin of equality is about runs; this is an analysis.", hint="Leave it out.")
-        if groups is not None:
-            raise UsageError("Groups are of systems; this is an analysis.", hint="Leave the groups out.")
-        if errata is not None:
-            raise UsageError("Errata are about the items of runs; this is an analysis.", hint="Leave it out.")
-        if people:
-            raise UsageError("Forms are about the answers of runs; this is an analysis.", hint="Leave people out.")
+        for about_runs, what in (
+            (same, "systems that are called the same"),
+            (equal_within is not None, "a margin of equality"),
+            (groups, "groups of systems"),
+            (errata, "errata of items"),
+            (people, "forms about answers"),
+        ):
+            if about_runs:
+                raise UsageError(f"An analysis has no runs, and so no {what}.", hint="Leave that out.")
         from kapwa.report.analysis.page import build_analysis_report
 
         return build_analysis_report(found, page)
