@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pages import Page, assert_closed, assert_sound, poisoned_tree, render_analysis, unpacked
 
-from kapwa.analysis.result import SCHEMAS, empty
+from kapwa.analysis.result import SCHEMAS, Analysis, empty
 from kapwa.errors import UsageError
 from kapwa.report.analysis.explorer import example, pairs_json, script_json, texts_within
 from kapwa.report.analysis.heatmap import likenesses
 from kapwa.report.analysis.page import BUDGET, build_analysis_report
 from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.wording import pack
+from kapwa.report.writing import write_report
 
 CANARY = "</script><script>document.title='owned'</script><!--<b onload=x>\"'&\u2028"
 NOTES = (("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))
@@ -297,3 +298,11 @@ def test_the_example_is_two_identities_on_one_concept() -> None:
     assert one != other
     texts = set(made.texts["text"])
     assert {first, second} <= texts
+
+
+@pytest.mark.parametrize("option", ["same", "equal_within", "groups", "errata", "people"])
+def test_options_about_runs_are_refused(tmp_path: Path, option: str) -> None:
+    value = {"same": {"A": []}, "equal_within": 0.0, "people": [tmp_path]}.get(option, tmp_path)
+    with pytest.raises(UsageError, match="An analysis has no runs, and so no"):
+        write_report(Analysis.__new__(Analysis), tmp_path / "page.html", **{option: value})
+    assert not (tmp_path / "page.html").exists()
