@@ -1,12 +1,10 @@
 """An audit from end to end: the embedded model's answers, drawn, labelled by three people, judged well and badly."""
 
-import contextlib
 import csv
 import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -25,7 +23,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "models_served"), str(TESTS / "studio")]
 
 from served_tools import StubProcess, stub  # noqa: E402, F401 - a fixture
-from stub_judge import chance  # noqa: E402
+from stub_judge import chance, durable_replies  # noqa: E402
 from studio_browser import CHROMIUM, Browser, browsing, invited, serving  # noqa: E402
 from studio_browser import kapwa as command  # noqa: E402
 
@@ -106,7 +104,7 @@ def judged_in_spite_of_kills(folder: Path, run: str, server: StubProcess) -> Non
     process.wait()
     assert process.returncode == -signal.SIGKILL
     time.sleep(0.5)  # what was open at the server ends
-    durable, before = kept(folder), len(server.arrivals())
+    durable, before = durable_replies(folder), len(server.arrivals())
     assert 0 < durable < ANSWERS
     again = warm.kapwa(*words, "-o", "judged", cwd=folder, **settings)
     assert again.returncode == 0, again.stderr
@@ -115,18 +113,6 @@ def judged_in_spite_of_kills(folder: Path, run: str, server: StubProcess) -> Non
     assert re.search(r"[\d,]+ tokens read, [\d,]+ written, which cost about", again.stderr)
     assert warm.kapwa(*words, "-o", "judged", cwd=folder, **settings).returncode == 0
     assert len(server.arrivals()) == before + asked
-
-
-def kept(folder: Path) -> int:
-    """How many replies are durable; to be asked when nobody writes."""
-    file = folder / "judged" / "judge-answers.sqlite"
-    if not file.exists():
-        return 0
-    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
-        try:
-            return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
-        except sqlite3.OperationalError:  # the file is being made
-            return 0
 
 
 def test_an_audit_from_the_draw_to_the_report(

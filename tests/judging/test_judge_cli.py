@@ -1,17 +1,16 @@
 """``kapwa judge`` and ``kapwa rubrics`` as people use them: what is printed, what a kill leaves, what is refused."""
 
-import contextlib
 import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import time
 from pathlib import Path
 
 import polars as pl
 import pytest
+from stub_judge import durable_replies
 
 import warm
 
@@ -117,18 +116,6 @@ def test_the_rubrics_are_listed_and_shown(tmp_path: Path) -> None:
     assert as_data["criteria"][0]["question"]["en"] == "Is the answer right?"
 
 
-def kept(folder: Path) -> int:
-    """How many replies are durable."""
-    file = folder / "judged" / "judge-answers.sqlite"
-    if not file.exists():
-        return 0
-    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
-        try:
-            return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
-        except sqlite3.OperationalError:  # killed while the file was made
-            return 0
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_a_judging_that_is_killed_goes_on_and_asks_nothing_twice(stub, judged_runs, tmp_path: Path) -> None:
@@ -152,15 +139,15 @@ def test_a_judging_that_is_killed_goes_on_and_asks_nothing_twice(stub, judged_ru
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
         assert not (tmp_path / "judged" / "verdicts.csv").exists() or process.returncode == 0
-        assert kept(tmp_path) >= durable, "lost what was durable"
-        durable = kept(tmp_path)
+        assert durable_replies(tmp_path) >= durable, "lost what was durable"
+        durable = durable_replies(tmp_path)
     assert killed >= KILLS // 2
     assert durable > 0
     before = len(server.arrivals())
     process = start()
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    assert len(server.arrivals()) - before == kept(tmp_path) - durable > 0, "asked again what was durable"
+    assert len(server.arrivals()) - before == durable_replies(tmp_path) - durable > 0, "asked again what was durable"
     record = json.loads(out)
     assert record["judges"][0]["silent"] == 0
     whole = kapwa(*words[1:], "-o", "at-once", cwd=tmp_path, url=server.url)

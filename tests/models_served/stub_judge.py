@@ -8,9 +8,12 @@ that are prose, half a JSON, nothing; ``cannot``: the share of answers that it c
 the first paragraph of right answers.
 """
 
+import contextlib
 import hashlib
 import json
 import re
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 MARK = "RIGHT"
@@ -51,3 +54,15 @@ def verdict(config: dict[str, Any], text: str, answers: list[Any], code: str, nu
     right = right or (config.get("name", "-") in author and chance("itself", body) < config.get("itself", 0))
     right = right or ("(In English:" not in text and chance("english", body) < config.get("english", 0))
     return "yes" if right else "no"
+
+
+def durable_replies(folder: Path) -> int:
+    """How many replies of a judging run are durable; to be asked when nobody writes."""
+    file = folder / "judged" / "judge-answers.sqlite"
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+        try:
+            return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
+        except sqlite3.OperationalError:  # killed while the file was made
+            return 0
