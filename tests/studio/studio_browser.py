@@ -116,6 +116,10 @@ class Browser:
         with self.page.expect_navigation():
             self.page.get_by_role("button", name=name, exact=True).click()
 
+    def follow(self, name: str) -> None:
+        with self.page.expect_navigation():
+            self.page.get_by_role("link", name=name, exact=True).click()
+
     def arrive(self, code: str, name: str) -> "Browser":
         self.page.goto(self.address)
         self.look_once("/")

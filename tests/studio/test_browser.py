@@ -113,7 +113,7 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         berto.page.get_by_label("Your answer", exact=True).fill("Pinagsabihan ako ng lola ko sa harap ng mga bisita.")
         berto.press("Save my answer")
         berto.look("elicited")
-        berto.page.get_by_role("link", name="Make a situation from this answer").click()
+        berto.follow("Make a situation from this answer")
         berto.look("desk-of-an-answer")
 
         # Six situations of two people, and one more whose writer will withdraw.

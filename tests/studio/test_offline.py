@@ -381,7 +381,8 @@ def test_the_file_that_a_phone_saved_can_be_brought_in(
     page.goto(f"{address}/p/baryo/work/")
     page.get_by_text("Take tasks with you").click()
     look(page, "work", tmp_path)
-    page.get_by_role("button", name="As pages to print").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="As pages to print").click()
     look(page, "sheet", tmp_path)
     page.emulate_media(media="print")
     page.screenshot(path=Path(os.environ.get("KAPWA_PICTURES") or tmp_path) / "sheet-print.png", full_page=True)

@@ -225,7 +225,8 @@ def board_table(
     for row in rows:
         place = row["place"]
         row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
-    rows += _label_rows(views, labelled, estimates, sources)
+    if labelled:
+        rows += _label_rows(views, labelled, estimates, sources)
     frame = pl.DataFrame(rows, schema={**_FRAME, **(_LABELS if labelled else {}), "place": pl.Int64})
     heads = {
         place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", sources[place]]))
