@@ -18,7 +18,7 @@ from kapwa.datasets.rows import TEXT, Row
 from kapwa.suites.blend.form import AnswerRow, QuestionRow
 from kapwa.suites.blend.mcq_data import ChoiceRow
 from kapwa.suites.blend.prompts import PromptRow
-from kapwa.suites.blend.questions import KINDS
+from kapwa.suites.blend.questions import ALL_LETTERS, KINDS
 from kapwa.suites.eecc import form as eecc
 from kapwa.suites.folders import adding
 from kapwa.suites.folders.mapping import ColumnMapping
@@ -36,7 +36,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     They follow from the models that read, with what these check by code said beside. A test holds them
     against the readers.
     """
-    choice = _schema("blend.mcq", ChoiceRow, answer={"enum": list("ABCD")})
+    choice = _schema("blend.mcq", ChoiceRow, answer={"enum": list(ALL_LETTERS)})
     return {
         "card": _schema("card", Card),
         "mapping": _schema("mapping", ColumnMapping),

@@ -307,6 +307,8 @@ def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
         return tuple(value)
     if isinstance(value, bool | int | float):
         return str(value)
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
     raise DataError(f"holds {type(value).__name__}, not text.", path=path, row=row, column=column)
 
 

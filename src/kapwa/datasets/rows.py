@@ -214,7 +214,8 @@ def _with_columns(table: Table, names: Mapping[str, str]) -> Table:
 
 def known_part(table: Table, model: type[Row]) -> Table:
     """Return ``table`` without the columns that ``model`` does not have, for files that hold more than is read."""
-    return _with_columns(table, {name: name for name in columns_of(model)})
+    names = [*columns_of(model), *(name for name in table.header if re.fullmatch(model.more_columns, name))]
+    return _with_columns(table, {name: name for name in names})
 
 
 def read_rows(

@@ -98,7 +98,7 @@ _ASKED_OR_LABEL = re.compile(r"\?|\s*[:=]\s*\w")
 _GOES_ON = re.compile(r"\s+\w")
 _ARTICLE = re.compile(rf"(?:{any_of('article')})\s+(?=\w)")
 _OPTION = pattern(rf"\b(?:{any_of('option')})\s*$")
-_NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9])(?!\d)|([1-9])\s*번)")
+_NUMBERED = pattern(rf"(?<!\w)(?:(?:{any_of('option')})\s*\#?\s*([1-9]|1\d|20)(?!\d)|([1-9]|1\d|20)\s*번)")
 _JOINER = pattern(
     rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|(?:{any_of('joiner')})\s*)+"
     rf"(?:(?:{any_of('hedge')}|{any_of('option')})\s+)*"

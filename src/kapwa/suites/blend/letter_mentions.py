@@ -33,11 +33,11 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 # Signs that are nothing but list labels, whatever stands around them.
-_LABELS = {
-    chr(start + i): ALL_LETTERS[i]
-    for start in (0x2460, 0x2776, 0x24F5, 0x24B6, 0x24D0, 0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
-    for i in range(len(ALL_LETTERS))
-}
+_LETTER_LABELS = (0x24B6, 0x24D0, 0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
+# Of circled numbers only the first ten stand together in Unicode.
+_NUMBER_LABELS, _NUMBERS = (0x2460, 0x2776, 0x24F5), 10
+_LABELS = {chr(start + i): letter for start in _LETTER_LABELS for i, letter in enumerate(ALL_LETTERS)}
+_LABELS |= {chr(start + i): ALL_LETTERS[i] for start in _NUMBER_LABELS for i in range(_NUMBERS)}
 _OPEN = r"*_`\"'“”„‘’«»()\[\]{}<>$（）【】「」『』\\|"
 _LATIN = r"A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ0-9"
 _BRACKET = re.compile(r"[*_`\"“”'‘’«»(\[{$（【「『|\\]")
@@ -63,6 +63,8 @@ _CONNECTOR = pattern(rf"\s+(?:{any_of('connector')}|{any_of('conjunction')})\b")
 _SPACED_BEARER, _UNSPACED_BEARER = spaced_and_not("bearer")
 _BEARER = pattern(rf"(?:(?<!\w)(?:{_SPACED_BEARER})[.,]?\s+|(?:{_UNSPACED_BEARER})\s*)\Z")
 _BEARER_REACH = 24
+# Who speaks, where there are nine options or more: "I would say"; "I is right" and "I and J" name the option.
+_SPEAKER = re.compile(r"I(?:['’]|\s+(?!(?:is|was|and|or|because|since|as)\b)[a-z])", re.IGNORECASE)
 _BORNE, _COPULA = pattern(any_of("borne")), pattern(any_of("copula"))
 
 
@@ -83,6 +85,8 @@ def mentions(text: str, letters: str) -> Iterator[Mention]:
         sign, opening, closing = match["letter"], match["open"], match["close"]
         letter = _NATIVE.get(sign) or _NATIVE.get(sign.upper()) or sign.upper()
         if letter not in letters or _in_name(text, match.start(), match.end()):
+            continue
+        if letter == "I" and not opening and _SPEAKER.match(text, match.start("letter")):
             continue
         marked = bool(_BRACKET.search(opening) and closing) or bool(_SURE_MARK.search(opening))
         clear = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
@@ -73,9 +73,15 @@ _SafeFilled = Annotated[Filled, BeforeValidator(rearm)]
 
 
 class ChoiceRow(Row):
-    """A question with four options; other columns may stand beside these."""
+    """A question with two to twenty options, ``option_A`` first; other columns may stand beside these.
 
+    ``culture_A`` and so on: whose answer each option is, where somebody knows it.
+    """
+
+    model_config = ConfigDict(extra="allow")
     unique: ClassVar[tuple[str, ...]] = ("id",)
+    more_columns: ClassVar[str] = f"(?:option|culture)_[{ALL_LETTERS}]"
+    more_shown: ClassVar[tuple[str, ...]] = ("option_C", "culture_A")
 
     id: _SafeFilled
     country: _SafeFilled
@@ -84,28 +90,35 @@ class ChoiceRow(Row):
     question: _SafeFilled
     option_A: _SafeFilled  # noqa: N815 - the columns' names
     option_B: _SafeFilled  # noqa: N815
-    option_C: _SafeFilled  # noqa: N815
-    option_D: _SafeFilled  # noqa: N815
     answer: _SafeText
-    culture_A: _SafeText  # noqa: N815
-    culture_B: _SafeText  # noqa: N815
-    culture_C: _SafeText  # noqa: N815
-    culture_D: _SafeText  # noqa: N815
     variant: _SafeText
     language: Text = Field("", description="In which language the question is (BCP-47), where it is not English.")
 
     @property
     def choice(self) -> ChoiceQuestion:
         """The question of the row."""
-        options, cultures = (
-            tuple(str(getattr(self, f"{name}_{letter}")) for letter in LETTERS) for name in ("option", "culture")
-        )
+        options = tuple(filter(None, self._by_letter("option")))
+        cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
         return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language)
 
+    def _by_letter(self, what: str) -> tuple[str, ...]:
+        """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""
+        cells = [getattr(self, f"{what}_{letter}", "") for letter in ALL_LETTERS]
+        return tuple(rearm(cell).strip() if isinstance(cell, str) else "" for cell in cells)
+
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
-        return _choice_problems(self.choice, "answer", "option_A")
+        for name, cell in (self.model_extra or {}).items():
+            if not isinstance(cell, str):
+                yield CellProblem(name, "is a list, but one text is needed.")
+        options = self._by_letter("option")
+        last = max(place for place, text in enumerate(options) if text)
+        for place in range(last):
+            if not options[place]:
+                message = f"is empty, though option_{ALL_LETTERS[last]} is not."
+                yield CellProblem(f"option_{ALL_LETTERS[place]}", message, "Leave out no letter between two options.")
+        yield from _choice_problems(self.choice, "answer", "option_A")
 
 
 def _lettered(cell: Any) -> dict[str, str]:
@@ -162,8 +175,16 @@ class ReleasedChoiceRow(Row):
         return _choice_problems(self.choice, "answer_idx", "choices")
 
 
-MCQ_COLUMNS, RELEASED_COLUMNS = (
+_NEEDED_COLUMNS, RELEASED_COLUMNS = (
     tuple(name for name, required in columns_of(model).items() if required) for model in (ChoiceRow, ReleasedChoiceRow)
+)
+# What 'kapwa build mcq' writes: four options, and whose answer each is.
+MCQ_COLUMNS = (
+    *("id", "country", "question_id", "topic", "question"),
+    *(f"option_{letter}" for letter in LETTERS),
+    "answer",
+    *(f"culture_{letter}" for letter in LETTERS),
+    "variant",
 )
 
 
@@ -229,7 +250,7 @@ def is_choice_data(path: Path) -> bool:
 def _layout(table: Table) -> type[ChoiceRow] | type[ReleasedChoiceRow] | None:
     """Return the row model whose columns a table has."""
     header = set(table.header)
-    if set(MCQ_COLUMNS) <= header:
+    if set(_NEEDED_COLUMNS) <= header:
         return ChoiceRow
     return ReleasedChoiceRow if set(RELEASED_COLUMNS) <= header else None
 
@@ -260,7 +281,7 @@ def _card(path: Path) -> Mapping[str, Any]:
 
 def _unknown_layout(path: Path, columns: Sequence[str]) -> DataError:
     """Name the first column that is missing of the layout that the file is closest to."""
-    layout: Sequence[str] = max((MCQ_COLUMNS, RELEASED_COLUMNS), key=lambda names: len(set(columns) & set(names)))
+    layout: Sequence[str] = max((_NEEDED_COLUMNS, RELEASED_COLUMNS), key=lambda names: len(set(columns) & set(names)))
     missing = next(name for name in layout if name not in columns)
-    hint = f"{nearest(missing, columns)} Built sets have the columns {', '.join(MCQ_COLUMNS)}; "
+    hint = f"{nearest(missing, columns)} A set of your own has the columns {', '.join(_NEEDED_COLUMNS)}; "
     return Origin(path, 1).problem("is missing.", missing, f"{hint}the released file {', '.join(RELEASED_COLUMNS)}.")

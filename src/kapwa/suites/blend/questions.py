@@ -26,7 +26,7 @@ USUAL_ANNOTATORS = 5
 # Fewest annotators without an answer for whom the two rules leave a question out.
 FEWEST_UNABLE, FEWEST_IDK_CODE = 3, 5
 # How options are lettered; a set may have fewer.
-ALL_LETTERS = "ABCDEFGHIJ"
+ALL_LETTERS = "ABCDEFGHIJKLMNOPQRST"
 # A reply that lists more answers is judged by its first; see :mod:`kapwa.suites.blend.replies`.
 MAX_ANSWERS = 3
 

@@ -121,8 +121,18 @@ def _mapped_report(form: str, task: str, folder: Path, mapping: Path) -> CheckRe
         report = CheckReport(form, str(folder), {}, [])
         if converted.tables:
             report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
-    findings = [*(Finding.of(problem, folder) for problem in converted.problems), *converted.oddities, *report.findings]
-    return CheckReport(form, str(folder), {"rows": converted.rows, **report.counts}, findings)
+    findings = [Finding.of(problem, folder) for problem in converted.problems]
+    findings += [_left_out(problem, folder) for problem in converted.left_out]
+    findings += [*converted.oddities, *report.findings]
+    counts: dict[str, int | float | str] = {"rows": converted.rows}
+    if converted.left_out:
+        counts["rows left out"] = converted.rows_left_out
+    return CheckReport(form, str(folder), {**counts, **report.counts}, findings)
+
+
+def _left_out(problem: DataError, folder: Path) -> Finding:
+    finding = Finding.of(problem, folder)
+    return dataclasses.replace(finding, severity="warning", message=f"the row is left out: {finding.message}")
 
 
 def _examples(folder: Path) -> Iterator[Finding]:

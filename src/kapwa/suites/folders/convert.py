@@ -13,8 +13,8 @@ from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
-from kapwa.suites.blend.mcq_data import LETTERS, NO_TOPIC
-from kapwa.suites.blend.questions import Locale, clashing, culture_of
+from kapwa.suites.blend.mcq_data import NO_TOPIC
+from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
 from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
 from kapwa.suites.folders.reading import Field, Reading
 
@@ -29,12 +29,18 @@ class LaidRow(NamedTuple):
 
 @dataclass
 class Converted:
-    """The form's tables by name, and every problem and oddity on the way."""
+    """The form's tables by name, every problem and oddity on the way, and what is wrong with rows left out."""
 
     tables: dict[str, list[LaidRow]] = field(default_factory=dict)
     problems: list[DataError] = field(default_factory=list)
+    left_out: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
     rows: int = 0
+
+    @property
+    def rows_left_out(self) -> int:
+        """How many rows the mapping says to leave out, for something is wrong with each."""
+        return len({(problem.path, problem.row) for problem in self.left_out})
 
     def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
         """Add a row to one of the form's tables."""
@@ -137,15 +143,18 @@ class MappedRow:
 def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     """Read every table of the mapping in ``folder``, and lay its sound rows out as those of the form."""
     reading = Reading(mapping, folder)
-    converted = Converted(problems=reading.problems, oddities=reading.oddities)
+    converted = Converted(problems=reading.problems, left_out=reading.left_out, oddities=reading.oddities)
     languages: dict[str, tuple[str, Origin]] = {}
     rows = list(reading.rows())
     locales = _clashing_locales(mapping, rows)
     for origin, fields in rows:
         row = MappedRow(mapping, origin, fields, languages, locales)
         _LAYOUTS[mapping.form](row, converted)
-        converted.problems += row.problems
+        for problem in row.problems:
+            reading.bad_row(problem)
         converted.rows += 1
+    if not converted.tables:  # a suite of nothing is no suite
+        converted.problems += converted.left_out
     return converted
 
 
@@ -193,7 +202,7 @@ def _numbered(row: MappedRow) -> str:
 
 
 def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
-    """Four options, the letter of the right one, and whose they are as far as the table says."""
+    """The options, the letter of the right one, and whose they are as far as the table says."""
     options = _options(row)
     whose_data = row.culture_and_language()
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
@@ -207,22 +216,28 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     cells = {
         **{"id": name, "country": country, "question_id": row.text("question_id", row_id)},
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
-        **dict(zip(OPTIONS, options, strict=True)),
+        **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
     }
-    for place in LETTERS:
+    for place in ALL_LETTERS[: len(options)]:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")
     to.add("mcq", cells, row)
 
 
 def _options(row: MappedRow) -> list[str]:
-    if not row.has("options"):
-        return [row.needed(name) for name in OPTIONS]
-    options = row.items("options")
-    if len(options) != len(OPTIONS) and not row.problems:
-        hint = "The mapping's separators say what parts them (options: …)."
-        row.problem("options", f"has {len(options)} options, not {len(OPTIONS)}.", hint)
-    return options
+    """The texts of the options, A first; a row may have fewer than others, but leaves out none between two."""
+    if row.has("options"):
+        options = row.items("options")
+        if not 2 <= len(options) <= len(OPTIONS) and not row.problems:
+            hint = "The mapping's separators say what parts them (options: …)."
+            row.problem("options", f"has {len(options)} options, not 2 to {len(OPTIONS)}.", hint)
+        return options
+    texts = {name: row.text(name) for name in OPTIONS if row.has(name)}
+    filled = [name for name, text in texts.items() if text]
+    empty = next((name for name in OPTIONS[: max(len(filled), 2)] if not texts.get(name)), None)
+    if empty and not row.problems:
+        row.problem(empty, "is empty.", "A question has two options or more, and no letter between two is left out.")
+    return [texts[name] for name in filled]
 
 
 def _letter(row: MappedRow, options: list[str]) -> str:
@@ -233,16 +248,16 @@ def _letter(row: MappedRow, options: list[str]) -> str:
     if how == "text":
         known = list(options)
     elif how == "letter":
-        known = list(LETTERS)
+        known = list(ALL_LETTERS[: len(options)])
     else:
-        known = [str(i + int(how[-1])) for i in range(len(LETTERS))]
+        known = [str(i + int(how[-1])) for i in range(len(options))]
     sought = written.strip("().").upper() if how == "letter" else written
     matching = [i for i, answer in enumerate(known) if answer == sought]
     if len(matching) != 1:
         hint = f"{nearest(written, known)} The mapping says that it is a {how} (answer_is)."
         row.problem("answer", f"{written!r} names no option.", hint)
         return ""
-    return LETTERS[matching[0]]
+    return ALL_LETTERS[matching[0]]
 
 
 def lay_situation(row: MappedRow, to: Converted) -> None:

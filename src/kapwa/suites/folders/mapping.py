@@ -12,14 +12,15 @@ from kapwa.datasets.rows import columns_of
 from kapwa.datasets.tables import read_model
 from kapwa.errors import nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
-from kapwa.suites.blend.mcq_data import LETTERS, MCQ_COLUMNS
+from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
 
 Form = Literal["kalahi", "blend/saq", "blend/mcq"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
-OPTIONS = tuple(f"option_{letter}" for letter in LETTERS)
+OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
+_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer")
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
@@ -31,7 +32,7 @@ FIELDS: dict[Form, tuple[str, ...]] = {
         "answers",
         "answers_en",
     ),
-    "blend/mcq": (*(name for name in MCQ_COLUMNS if name != "variant"), "options", "locale"),
+    "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.
 NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
@@ -110,6 +111,7 @@ class ColumnMapping(BaseModel):
     join: Join | list[Join] = Field(default_factory=list)
     non_answers: list[Word] = Field(default_factory=list)
     answer_is: HowAnswered = "letter"
+    skip_bad_rows: bool = False
     prompts: list[PromptEntry] = Field(default_factory=list)
 
     @property

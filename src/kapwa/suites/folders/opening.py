@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapwa import registry
 from kapwa.errors import DataError, UsageError, raise_first
 from kapwa.suites.base import Selection, Suite, Task
 from kapwa.user_suites import FILE_NAME, Registered, config_folder
+
+if TYPE_CHECKING:
+    from kapwa.suites.folders.convert import Converted
 
 MAPPING_NAME = "mapping.yaml"
 
@@ -105,7 +108,25 @@ def open_task(
             opened = suite.open_task(task, place.data_of(task), selection, options)
         except DataError as error:
             raise place.translated(error) from None
-    return _with_source(opened, name=folder.resolve().name, path=folder)
+        card = _with_limits(opened.data.card, list(_rows_left_out(place.found)))
+    return _with_source(opened, name=folder.resolve().name, path=folder, card=card)
+
+
+def _rows_left_out(converted: Converted) -> Iterator[str]:
+    """Say in a sentence, for the report, how many rows were left out and why the first was."""
+    if converted.left_out:
+        first = converted.left_out[0]
+        place = f"row {first.row} of {Path(first.path or '').name}"
+        column = f", column {first.column!r}" if first.column else ""
+        yield (
+            f"Rows left out because something is wrong with them: {converted.rows_left_out} (the first is {place}"
+            f"{column}: {first.message.rstrip('.')}). 'kapwa data check' lists them all."
+        )
+
+
+def _with_limits(card: Mapping[str, Any], limits: Sequence[str]) -> Mapping[str, Any]:
+    """Return a card with further limits, which the report prints."""
+    return {**card, "limits": [*card.get("limits", ()), *limits]} if limits else card
 
 
 def _with_source(task: Task, **changes: Any) -> Task:

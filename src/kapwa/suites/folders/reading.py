@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,10 @@ from kapwa.datasets.rows import Origin, named_alike
 from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_records
 from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
+from kapwa.suites.folders.paths import cell_at, column_of
 
+# A folder of Kapwa's own forms has no ``.json``, which may be a file of anything.
+_SUFFIXES = (*TABLE_SUFFIXES, ".json")
 # Where a row stands, and its cells.
 Located = tuple[Origin, Mapping[str, Cell]]
 
@@ -28,11 +31,15 @@ class Field(NamedTuple):
 
 @dataclass
 class Reading:
-    """What is read of the tables in a folder: every problem and oddity on the way, and each table by its file."""
+    """What is read of the tables in a folder: every problem and oddity on the way, and each table by its file.
+
+    ``left_out``: the problems of rows that the mapping says to leave out (``skip_bad_rows``).
+    """
 
     mapping: ColumnMapping
     folder: Path
     problems: list[DataError] = field(default_factory=list)
+    left_out: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
     tables: dict[Path, Table] = field(default_factory=dict)
 
@@ -57,6 +64,10 @@ class Reading:
                     joined.add(origin)  # what is missing was said
         yield from ((origin, cells) for origin, cells in fields.items() if origin not in joined)
 
+    def bad_row(self, problem: DataError) -> None:
+        """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
+        (self.left_out if self.mapping.skip_bad_rows else self.problems).append(problem)
+
     def _others(self, join: Join) -> dict[tuple[str, ...], Located]:
         """The rows that others are put together with, by what both have in common."""
         columns = list(join.pairs.values())
@@ -69,7 +80,7 @@ class Reading:
                 if first != origin:
                     message = f"{' '.join(key)!r} is in row {first.row} already, so what belongs together is not clear."
                     hint = "Name more columns under 'on', or say under 'only' which rows are meant."
-                    self.problems.append(origin.problem(message, columns[0], hint))
+                    self.bad_row(origin.problem(message, columns[0], hint))
         return others
 
     def _other(
@@ -90,7 +101,7 @@ class Reading:
             self.oddities.append(origin.finding("note", message, columns[0]))
         elif others or not self.problems:  # else the other table could not be read, and that is the problem
             hint = nearest(" ".join(key), [" ".join(known) for known in others])
-            self.problems.append(origin.problem(f"{message}.", columns[0], hint))
+            self.bad_row(origin.problem(f"{message}.", columns[0], hint))
         return None
 
     def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[Table]:
@@ -103,14 +114,15 @@ class Reading:
                 hint = "See 'table' in the mapping."
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
             for file in files:
-                if file.suffix.lower() not in TABLE_SUFFIXES:
-                    hint = f"Known: {', '.join(TABLE_SUFFIXES)}."
+                if file.suffix.lower() not in _SUFFIXES:
+                    hint = f"Known: {', '.join(_SUFFIXES)}."
                     self.problems.append(DataError("is of an unknown kind.", path=file, hint=hint))
                     continue
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
                 table, oddities = named_alike(self.tables[file], needed.values())
                 self.oddities += oddities
+                table = self._with_paths(table, needed.values())
                 missing = [each for each in needed.items() if table.header and each[1] not in table.header]
                 for field_name, column in missing:
                     hint = f"The mapping takes {field_name!r} from it. {nearest(column, table.header)}"
@@ -121,7 +133,11 @@ class Reading:
     def _table(self, file: Path) -> Table:
         """Read a table, with a column for each part that the mapping takes from others."""
         table, oddities = named_alike(read_records(file), self.mapping.parts)
-        self.problems += table.problems
+        for problem in table.problems:
+            if problem.row and table.records:  # else nothing of the table can be read
+                self.bad_row(problem)
+            else:
+                self.problems.append(problem)
         self.oddities += oddities
         for column, form in self.mapping.parts.items():
             if column not in table.header:
@@ -134,10 +150,27 @@ class Reading:
                 if parts is None:
                     message = f"{cell!r} is not of the form {form!r}."
                     hint = "Change 'parts' in the mapping, or the cell."
-                    self.problems.append(Origin(file, record.row).problem(message, column, hint))
+                    self.bad_row(Origin(file, record.row).problem(message, column, hint))
                     continue
                 records.append(Record(record.row, {**record.cells, **parts}))
             table = table._replace(header=(*table.header, *names), records=records)
+        return table
+
+    def _with_paths(self, table: Table, columns: Iterable[str]) -> Table:
+        """Return a table with a column for each path into JSON among ``columns`` (see :mod:`.paths`)."""
+        paths = {path: column_of(path) for path in columns if path not in table.header}
+        for path, column in paths.items():
+            if column not in table.header:
+                continue
+            records = []
+            for record in table.records:
+                cell = cell_at(path, record.cells.get(column, ""))
+                if cell is None:
+                    hint = f"The mapping takes {path} from it: a text, or a list of texts."
+                    self.bad_row(Origin(table.path, record.row).problem("holds no JSON of that form.", column, hint))
+                    continue
+                records.append(Record(record.row, {**record.cells, path: cell}))
+            table = table._replace(header=(*table.header, path), records=records)
         return table
 
 

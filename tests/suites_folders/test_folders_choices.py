@@ -1,0 +1,203 @@
+"""Choices of two to twenty options, paths into JSON and rows left out, all by a mapping."""
+
+import csv
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+import yaml
+
+import kapwa
+from kapwa.errors import DataError
+from kapwa.records import Answer, ContinuationScore, Request, Response
+from kapwa.suites.blend.choice_reader import read_choice
+from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.folders.adding import check_folder
+from kapwa.suites.folders.paths import cell_at, column_of
+
+TWENTY = [f"food {number}" for number in range(1, 21)]
+BY_COLUMN: dict[str, Any] = {
+    "form": "blend/mcq",
+    "table": "table.csv",
+    "columns": {
+        **{"id": "n", "country": "land", "question": "ask", "answer": "right"},
+        **{f"option_{letter}": f"o{place}" for place, letter in enumerate(ALL_LETTERS)},
+    },
+}
+
+
+def folder(path: Path, mapping: dict[str, Any], name: str, text: str) -> Path:
+    path.mkdir(exist_ok=True)
+    (path / "mapping.yaml").write_text(yaml.safe_dump(mapping), encoding="utf-8")
+    (path / name).write_text(text, encoding="utf-8")
+    return path
+
+
+def by_column(path: Path, *rows: tuple[str, list[str]], **changes: Any) -> Path:
+    """A table with a column for each of twenty options, whose rows have as many as they have."""
+    path.mkdir(exist_ok=True)
+    with (path / "table.csv").open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["n", "land", "ask", "right", *(f"o{place}" for place in range(20))])
+        for number, (answer, options) in enumerate(rows, start=1):
+            writer.writerow([number, "Kenya", f"Which {number}?", answer, *options, *[""] * (20 - len(options))])
+    (path / "mapping.yaml").write_text(yaml.safe_dump(BY_COLUMN | changes), encoding="utf-8")
+    return path
+
+
+def test_each_question_has_as_many_options_as_its_row(tmp_path: Path) -> None:
+    data = by_column(tmp_path / "c", ("B", ["yes", "no"]), ("c", ["yes", "no", "neutral"]), ("T", TWENTY))
+    task = kapwa.load_task("blend/mcq", data=data)
+    options = {item.cluster: item.fields["options"] for item in task.items()}
+    assert options == {"1": ("yes", "no"), "2": ("yes", "no", "neutral"), "3": tuple(TWENTY)}
+    assert [item.fields["answer"] for item in task.items()] == ["B", "C", "T"]
+    assert "T. food 20\n" in task.items()[2].fields["prompt"]
+    floors = {floor.name: floor.value for floor in task.floors(task.items()) if floor.note == ""}
+    assert floors["chance"] == pytest.approx(fmean([1 / 2, 1 / 3, 1 / 20]))
+    assert floors["always T"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(("how", "written"), [("number from 0", "2"), ("number from 1", "3"), ("text", "neutral")])
+def test_the_right_option_by_number_or_text(tmp_path: Path, how: str, written: str) -> None:
+    data = by_column(tmp_path / "c", (written, ["yes", "no", "neutral"]), answer_is=how)
+    assert kapwa.load_task("blend/mcq", data=data).items()[0].fields["answer"] == "C"
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "column", "message"),
+    [
+        ("A", ["yes"], "o1", "is empty."),
+        ("A", ["yes", "", "neutral"], "o1", "is empty."),
+        ("D", ["yes", "no", "neutral"], "right", "'D' names no option."),
+        ("A", ["yes", "no", "Yes"], "o0", "the option 'yes' appears twice."),
+    ],
+)
+def test_a_faulty_row_is_named(tmp_path: Path, answer: str, options: list[str], column: str, message: str) -> None:
+    with pytest.raises(DataError) as raised:
+        kapwa.load_task("blend/mcq", data=by_column(tmp_path / "c", (answer, options)))
+    assert (raised.value.row, raised.value.column, raised.value.message) == (2, column, message)
+
+
+@pytest.mark.parametrize("count", [2, 5, 12, 20])
+def test_replies_are_read_by_letter_number_or_text(count: int) -> None:
+    options = TWENTY[:count]
+    for place in {0, 1, count // 2, count - 1}:
+        letter = ALL_LETTERS[place]
+        replies = [
+            f'{{"answer_choice": "{letter}"}}',
+            f"The correct answer is {letter}.",
+            f"**{letter}. {options[place]}**",
+            f"({letter.lower()})",
+            f"Option {letter}",
+            f"I would say: {options[place]}",
+        ]
+        assert [read_choice(reply, options).letter for reply in replies] == [letter] * len(replies)
+
+
+@pytest.mark.parametrize("reply", ["I do not know, it's hard to say.", "S and T are both right.", "Option 21", "U"])
+def test_what_names_no_one_option_of_twenty_is_unread(reply: str) -> None:
+    assert read_choice(reply, TWENTY).letter is None
+
+
+def test_likelihoods_of_unlike_numbers_of_options(tmp_path: Path) -> None:
+    data = by_column(tmp_path / "c", ("B", ["yes", "no"]), ("C", ["yes", "no", "neutral", "other", "none"]))
+    task = kapwa.load_task("blend/mcq", data=data, how="likelihood")
+
+    def answer(request: Request) -> Answer:
+        likely = {"no", "B", "neutral", "D"}
+        sums = [-1.0 if text in likely else -9.0 for text in request.continuations]
+        logprobs = [
+            ContinuationScore(value, 1, len(text), len(text))
+            for value, text in zip(sums, request.continuations, strict=True)
+        ]
+        return Answer(request, Response("", logprobs=tuple(logprobs)))
+
+    judged = task.score(task.items(), [answer(request) for request in task.requests(task.items())])
+    values = {(row["cluster"], row["metric"]): row["value"] for row in judged.scores.iter_rows(named=True)}
+    assert values["1", "mcq_letter"] == 1.0
+    assert values["2", "mcq_letter"] == 0.0  # B and D are as likely as each other: a tie
+    assert values["2", "mcq_text_sum"] == 0.0  # as are "no" and "neutral"
+
+
+@pytest.mark.parametrize(
+    ("path", "cell", "value"),
+    [
+        ("a[*].t", '[{"t": "rice"}, {"t": "bread"}, {"n": 3}]', ("rice", "bread")),
+        ("a[1].t", '[{"t": "rice"}, {"t": "bread"}]', "bread"),
+        ("a[0]", ("rice", "bread"), "rice"),
+        ("a.b", '{"b": ["rice", "bread"]}', ("rice", "bread")),
+        ("a.b.c", '{"b": {"c": 7}}', "7"),
+        ("a.b", '{"b": null}', ""),
+        ("a.b", "", ""),
+        ("a.b", '{"b": {"c": 7}}', None),
+        ("a.b", "no JSON", None),
+    ],
+)
+def test_a_path_leads_into_json(path: str, cell: Any, value: Any) -> None:
+    assert column_of(path) == "a"
+    assert cell_at(path, cell) == value
+
+
+@pytest.mark.parametrize("column", ["a", "a.", "a[x]", "[0]", "a..b", ".b"])
+def test_a_name_that_is_no_path(column: str) -> None:
+    assert column_of(column) == ""
+
+
+NESTED = [
+    {"id": "1", "q": {"text": "What is drunk?"}, "keys": [{"text": "tea"}, {"text": "milk"}], "meta": {"loc": "en-KE"}},
+    {"id": "2", "q": {"text": "What is eaten?"}, "keys": [{"text": "ugali"}], "meta": {"loc": "en-KE"}},
+]
+NESTED_MAP: dict[str, Any] = {
+    "form": "blend/saq",
+    "columns": {"id": "id", "local": "q.text", "answers": "keys[*].text", "locale": "meta.loc"},
+    "prompts": [{"id": "inst-4", "local": "{q}", "english": "{q}"}],
+}
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
+def test_nested_tables_by_paths(tmp_path: Path, suffix: str) -> None:
+    data = folder(tmp_path / "n", NESTED_MAP | {"table": f"t.{suffix}"}, "t.json", json.dumps(NESTED))
+    if suffix == "jsonl":
+        (data / "t.jsonl").write_text("\n".join(map(json.dumps, NESTED)), encoding="utf-8")
+    if suffix == "parquet":
+        import polars as pl
+
+        pl.DataFrame(NESTED).write_parquet(data / "t.parquet")
+    items = kapwa.load_task("blend/saq", data=data, variant="local/inst-4").items()
+    assert [item.fields["prompt"] for item in items] == ["What is drunk?", "What is eaten?"]
+    assert [[group.local[0] for group in item.fields["answers"]] for item in items] == [["tea", "milk"], ["ugali"]]
+
+
+def test_a_path_into_what_is_no_json_names_the_cell(tmp_path: Path) -> None:
+    rows = [NESTED[0], NESTED[1] | {"q": "What is eaten?"}]
+    data = folder(tmp_path / "n", NESTED_MAP | {"table": "t.jsonl"}, "t.jsonl", "\n".join(map(json.dumps, rows)))
+    with pytest.raises(DataError, match="holds no JSON of that form") as raised:
+        kapwa.load_task("blend/saq", data=data)
+    assert (raised.value.row, raised.value.column) == (2, "q")
+
+
+def test_rows_with_a_fault_are_left_out_where_the_mapping_says_so(tmp_path: Path) -> None:
+    faulty = [("A", ["yes", "no"]), ("A", ["yes"]), ("Z", ["yes", "no"]), ("B", ["yes", "no"])]
+    data = by_column(tmp_path / "c", *faulty, skip_bad_rows=True)
+    task = kapwa.load_task("blend/mcq", data=data)
+    assert [item.cluster for item in task.items()] == ["1", "4"]
+    assert list(task.data.card["limits"]) == [
+        "Rows left out because something is wrong with them: 2 (the first is row 3 of table.csv, column 'o1': is "
+        "empty). 'kapwa data check' lists them all."
+    ]
+    checked = check_folder(data)
+    assert checked.errors == []
+    assert checked.report.counts["rows left out"] == 2
+    left_out = [finding for finding in checked.report.findings if "left out" in finding.message]
+    assert [(finding.severity, finding.row, finding.column) for finding in left_out] == [
+        ("warning", 3, "o1"),
+        ("warning", 4, "right"),
+    ]
+
+
+def test_a_table_without_a_sound_row_is_refused_all_the_same(tmp_path: Path) -> None:
+    data = by_column(tmp_path / "c", ("Z", ["yes", "no"]), skip_bad_rows=True)
+    with pytest.raises(DataError):
+        kapwa.load_task("blend/mcq", data=data)
