@@ -56,10 +56,14 @@ def pytest_collection() -> Iterator[Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def config_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An empty folder of settings, in the environment of commands too: suites that the developer added are not seen."""
+    """An empty folder of settings, in the environment of commands too: suites that the developer added are not seen.
+
+    Nor are floors that earlier runs kept: a test works out its own.
+    """
     folder = tmp_path_factory.mktemp("config")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KAPWA_CONFIG", str(folder))
+        patch.setenv("KAPWA_CACHE_DIR", "off")
         yield folder
 
 

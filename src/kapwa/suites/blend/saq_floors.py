@@ -31,18 +31,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from math import isnan, nan
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
 from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import SEM_B, SEM_B_LOO, SEM_W, find_answer
-from kapwa.suites.blend.saq_match import Grader, Others, Target, answers_in_language, single_author_probability
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, answers_in_language, single_author_probability
 from kapwa.suites.blend.variants import AskedIn
 from kapwa.suites.items import grouped
+from kapwa.suites.kept import kept
 
 UNITED_STATES = "US"
 USUAL = "other cultures' usual answer"
@@ -55,6 +59,8 @@ REPEATED = "repeating the question"
 NO_ANSWER = "saying that there is no answer"
 PERSON, GROUPED = "a person (leave one out)", "a person, by people's groups"
 _SHUFFLES = 2
+# Floors of fewer questions are worked out sooner than they are looked up.
+_WORTH_KEEPING = 50
 
 
 class Sem(NamedTuple):
@@ -75,6 +81,11 @@ class Measured(NamedTuple):
     name: str
     kind: Kind
     each: Mapping[str, Sem]
+
+
+@cache
+def _adapter() -> TypeAdapter[list[Measured]]:
+    return TypeAdapter(list[Measured], config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 def leave_one_out(groups: Sequence[Group]) -> Sem:
@@ -99,6 +110,12 @@ class FloorMaker:
         self._known: dict[tuple[str, str, AskedIn, str], Sem] = {}
         self._replies: dict[tuple[str, str, str], Reply] = {}
 
+    @cached_property
+    def _data(self) -> str:
+        """A hash of every question and its answers: others' answers make the floors of a culture."""
+        texts = map(repr, self._others.questions())
+        return hashlib.blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
     def judge(self, question: Question, asked_in: AskedIn, text: str) -> Sem:
         """Return SEM-B and SEM-W of a reply to a question."""
         key = (question.country, question.id, asked_in, text)
@@ -117,6 +134,16 @@ class FloorMaker:
             self._replies[key] = read_reply(text, **options)
         # The question decides no more than which part of too long a list is judged.
         return read_reply(text, question=asked, **options) if self._replies[key].too_many else self._replies[key]
+
+    def measured(self, questions: Sequence[Question], asked_in: AskedIn) -> list[Measured]:
+        """Return what :meth:`measure` yields, kept from an earlier run of the same data where there was one."""
+        if len(questions) < _WORTH_KEEPING:
+            return list(self.measure(questions, asked_in))
+        languages = (ENGLISH, Target.of_question(questions[0], asked_in).local_language)
+        tools = [self._grader.matcher(code).language.info.tools for code in languages]
+        ids = [question.item_id for question in questions]
+        follows_from = (self._data, repr(tools), str(self._limit), asked_in, *ids)
+        return kept("floors", follows_from, _adapter(), lambda: list(self.measure(questions, asked_in)))
 
     def measure(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[Measured]:
         """Yield what every floor and ceiling scores on one country's questions."""
@@ -232,7 +259,7 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
-                    known[key] = list(maker.measure(questions, asked_in))
+                    known[key] = maker.measured(questions, asked_in)
                 for measured in known[key]:
                     rows[variant] += _floors(variant, measured, of_culture, culture)
         grader.forget()
