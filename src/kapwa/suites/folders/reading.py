@@ -15,6 +15,8 @@ from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
 from kapwa.suites.folders.paths import cell_at, column_of
 
+# Stands for a column that holds the name of the row's file, from the folder on: "am/test.csv".
+FILE = "@file"
 # A folder of Kapwa's own forms has no ``.json``, which may be a file of anything.
 _SUFFIXES = (*TABLE_SUFFIXES, ".json")
 # Where a row stands, and its cells.
@@ -139,6 +141,10 @@ class Reading:
             else:
                 self.problems.append(problem)
         self.oddities += oddities
+        if FILE in self.mapping.parts:
+            name = file.relative_to(self.folder).as_posix()
+            records = [Record(row, {**cells, FILE: name}) for row, cells in table.records]
+            table = table._replace(header=(*table.header, FILE), records=records)
         for column, form in self.mapping.parts.items():
             if column not in table.header:
                 continue
