@@ -61,7 +61,11 @@ def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
     assert score(task, right_reply, metric) == 1.0
     assert score(task, wrong_reply, metric) == 0.0
     if chance:
-        floors = [floor for floor in task.floors(items) if floor.metric == metric and floor.name == "chance" and floor.note == ""]
+        floors = [
+            floor
+            for floor in task.floors(items)
+            if floor.metric == metric and floor.name == "chance" and floor.note == ""
+        ]
         assert [floor.value for floor in floors] == [pytest.approx(chance)]
 
 

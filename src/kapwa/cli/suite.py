@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
@@ -77,6 +78,37 @@ def add(
     if warnings:
         note(f"{warnings} warning{'s' * (warnings > 1)} may change a number: kapwa data check {entry.name}")
     note(f"Now: kapwa run {tasks[0]} --model smollm2")
+
+
+@app.command("try")
+def try_(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="One of your suites' tasks, or another: blend/mcq.")],
+    data: Annotated[str | None, option("DATA", "The data of a task of no suite of yours.")] = None,
+    count: Annotated[int, option("N", "How many items, of each culture in turn.", names="--n -n", min=1)] = 10,
+    variant: Annotated[str | None, option("NAME", "Which prompts. Default: the task's.")] = None,
+    json: Json = False,
+) -> None:
+    """Show some items as a model is asked them, and how a right reply and an empty one are judged."""
+    import kapwa
+    from kapwa.loading import suite_of
+    from kapwa.suites.trying import try_items
+
+    trials = try_items(kapwa.load_task(task, data=data, variant=variant), suite_of(task).example_answers, count)
+    if json:
+        show_json([{**trial._asdict(), "item": trial.item.id, "culture": trial.item.culture} for trial in trials])
+        return
+    for trial in trials:
+        item = trial.item
+        show(f"{item.id} ({item.culture}, {item.language}, {item.variant})")
+        # Several samples ask the same.
+        for prompt, continuations in dict.fromkeys(zip(trial.prompts, trial.continuations, strict=True)):
+            show(indent(prompt, "  | ", lambda _: True))
+            for text in continuations:
+                show(f"  how likely is: {text}")
+        for reply, value in ((" · ".join(trial.right), trial.judged), ("(an empty reply)", trial.judged_empty)):
+            if value is not None:
+                show(f"  judged {value:g}: {reply}")
+        show("")
 
 
 @app.command("list")
