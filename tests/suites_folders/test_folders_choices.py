@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import kapwa
-from kapwa.errors import DataError
+from kapwa.errors import DataError, UsageError
 from kapwa.records import Answer, ContinuationScore, Request, Response
 from kapwa.suites.blend.choice_reader import read_choice
 from kapwa.suites.blend.questions import ALL_LETTERS
@@ -201,3 +201,14 @@ def test_a_table_without_a_sound_row_is_refused_all_the_same(tmp_path: Path) -> 
     data = by_column(tmp_path / "c", ("Z", ["yes", "no"]), skip_bad_rows=True)
     with pytest.raises(DataError):
         kapwa.load_task("blend/mcq", data=data)
+
+
+def test_prompts_have_any_names(tmp_path: Path) -> None:
+    prompts = [{"id": "plain", "local": "{q}"}, {"id": "short", "local": "In a word: {q}"}]
+    data = folder(tmp_path / "n", NESTED_MAP | {"table": "t.json", "prompts": prompts}, "t.json", json.dumps(NESTED))
+    assert {item.variant for item in kapwa.load_task("blend/saq", data=data).items()} == {"local/plain"}
+    named = kapwa.load_task("blend/saq", data=data, variant="local/short").items()
+    assert named[0].fields["prompt"] == "In a word: What is drunk?"
+    with pytest.raises(UsageError, match="has no prompt 'shrt'") as raised:
+        kapwa.load_task("blend/saq", data=data, variant="local/shrt")
+    assert "Did you mean 'short'?" in str(raised.value)

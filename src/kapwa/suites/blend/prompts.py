@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -71,7 +71,7 @@ Templates = dict[tuple[str, str], Template]
 
 
 class PromptBook:
-    """The prompts of each country of a data set."""
+    """The prompts of each country of a data set; ``every_id``: their ids, in the order they first come."""
 
     def __init__(self, regions: Iterable[Region], templates: Mapping[tuple[str, str], Template]) -> None:
         self._regions = {region.country: region for region in regions}
@@ -83,6 +83,8 @@ class PromptBook:
             or {key: Template(text, "") for key, text in default_prompts(region.name).items()}
             for country, region in self._regions.items()
         }
+        ids = [prompt_id for templates in self._templates.values() for prompt_id in templates]
+        self.every_id = tuple(dict.fromkeys(ids))
 
     def ids(self, country: str) -> tuple[str, ...]:
         """Return the ids of a country's prompts, in file order."""
@@ -130,6 +132,12 @@ def answer_label(template: str) -> str:
     after = template.rpartition(SLOT)[2].strip()
     last = after.rpartition("\n")[2].strip()
     return last if last.endswith(_COLONS) else ""
+
+
+def default_variants(prompt_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return both languages by the direct prompt, or by the first of ``prompt_ids`` where data have no such prompt."""
+    prompt = next(iter(prompt_ids), PROMPTS[0]) if PROMPTS[0] not in prompt_ids else PROMPTS[0]
+    return tuple(f"{language}/{prompt}" for language in LANGUAGES)
 
 
 def split_variant(variant: str) -> tuple[AskedIn, str]:

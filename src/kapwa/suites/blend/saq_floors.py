@@ -137,8 +137,6 @@ class FloorMaker:
 
     def measured(self, questions: Sequence[Question], asked_in: AskedIn) -> list[Measured]:
         """Return what :meth:`measure` yields, kept from an earlier run of the same data where there was one."""
-        if len(questions) < _WORTH_KEEPING:
-            return list(self.measure(questions, asked_in))
         languages = (ENGLISH, Target.of_question(questions[0], asked_in).local_language)
         tools = [self._grader.matcher(code).language.info.tools for code in languages]
         ids = [question.item_id for question in questions]
@@ -259,7 +257,8 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
-                    known[key] = maker.measured(questions, asked_in)
+                    measure = maker.measured if len(questions) >= _WORTH_KEEPING else maker.measure
+                    known[key] = list(measure(questions, asked_in))
                 for measured in known[key]:
                     rows[variant] += _floors(variant, measured, of_culture, culture)
         grader.forget()

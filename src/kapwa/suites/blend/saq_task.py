@@ -19,13 +19,13 @@ from kapwa.records import ITEM_COLUMNS, Item
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.data import BlendData, read_data
 from kapwa.suites.blend.judge import Judge
-from kapwa.suites.blend.prompts import PromptBook, split_variant
+from kapwa.suites.blend.prompts import PromptBook, default_variants, split_variant
 from kapwa.suites.blend.questions import Question, is_valid_code, is_valid_paper, people_said
 from kapwa.suites.blend.saq_floors import saq_floors
 from kapwa.suites.blend.saq_grading import SAQ_HEADLINE, SaqOptions, saq_metrics
 from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others
 from kapwa.suites.blend.saq_tables import judge_saq
-from kapwa.suites.blend.variants import DEFAULT_VARIANTS, SAQ_VARIANTS, AskedIn
+from kapwa.suites.blend.variants import SAQ_VARIANTS, AskedIn
 from kapwa.suites.items import greedy_requests, item_columns, select, wanted_values
 from kapwa.suites.similarity import similarity_infos
 
@@ -122,7 +122,9 @@ def open_saq_task(data: str | Path | None, selection: Selection, options: Mappin
     chosen_options.signatures()  # a missing encoder is found now, not after every question was asked
     read = read_data(data, prompts)
     items = saq_items(read, selection)
-    present = [variant for variant in DEFAULT_VARIANTS if any(item.variant == variant for item in items)]
+    present = [
+        variant for variant in default_variants(read.prompts.every_id) if any(item.variant == variant for item in items)
+    ]
     variants = tuple(dict.fromkeys((*SAQ_VARIANTS, *(item.variant for item in items))))
     where = {column: values for column, values in selection.where.items() if column != "culture" or not items}
     chosen = select(items, replace(selection, where=where), known=variants, default=present)
@@ -144,7 +146,7 @@ def saq_items(read: BlendData, selection: Selection) -> list[Item]:
         cultures = wanted_values("culture", named_cultures, {q.country for q in questions})
         questions = [q for q in questions if q.country in cultures]
     items: list[Item] = []
-    for variant in named or DEFAULT_VARIANTS:
+    for variant in named or default_variants(read.prompts.every_id):
         asked_in, prompt_id = split_variant(variant)
         for question in questions:
             offered = bool(named) or read.prompts.find(question.country, asked_in, prompt_id) != ""

@@ -13,8 +13,6 @@ PROMPTS = ("inst-4", "pers-3")
 SAQ_VARIANTS = tuple(f"{language}/{prompt}" for prompt in PROMPTS for language in LANGUAGES)
 MCQ_VARIANTS = ("generate", "likelihood")
 VARIANTS = (*SAQ_VARIANTS, *MCQ_VARIANTS)
-# Both languages by the direct prompt.
-DEFAULT_VARIANTS = tuple(f"{language}/{PROMPTS[0]}" for language in LANGUAGES)
 
 
 def saq_variants(languages: Sequence[str] | None = None, prompts: Sequence[str] | None = None) -> tuple[str, ...]:
