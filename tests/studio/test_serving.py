@@ -17,7 +17,7 @@ import pytest
 from studio_people import Someone
 
 import warm
-from kapwa.cli.studio import _network
+from kapwa.cli.studio_home import network_of
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
@@ -195,7 +195,7 @@ def test_the_starter_of_a_laptop_makes_a_project_and_shares_it(tmp_path: Path) -
 @pytest.mark.parametrize("kind", ["::1", "its own"])
 def test_share_takes_an_address_that_is_given(tmp_path: Path, kind: str) -> None:
     """One of this machine is the one that phones open; this machine alone is none that they could."""
-    reachable, _ = _network("0.0.0.0")
+    reachable, _ = network_of("0.0.0.0")
     if not reachable:
         pytest.skip("this machine is in no network")
     host = reachable[0] if kind == "its own" else kind
@@ -216,7 +216,7 @@ def test_share_takes_an_address_that_is_given(tmp_path: Path, kind: str) -> None
 @pytest.mark.skipif(not shutil.which("unshare"), reason="this machine makes no networks of its own")
 def test_a_laptop_that_is_a_hotspot_itself_is_reached_by_its_phones() -> None:
     """Without a way to the Internet there is no address towards it, but one towards the phones."""
-    said = "from kapwa.cli.studio import _network; print(_network('0.0.0.0')[0])"
+    said = "from kapwa.cli.studio_home import network_of; print(network_of('0.0.0.0')[0])"
     steps = f'ip link set lo up && ip address add 10.42.0.1/24 dev lo && exec {sys.executable} -c "{said}"'
     done = subprocess.run(["unshare", "-rn", "sh", "-c", steps], capture_output=True, text=True, check=False)
     if done.returncode:

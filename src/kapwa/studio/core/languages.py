@@ -50,6 +50,13 @@ def language(tag: str) -> Language:
     return Language(tag, name, direction)
 
 
+def tag_of(text: str) -> str:
+    """Return the tag of a language that is called by its own name or its tag; raise UsageError where it is neither."""
+    name = text.strip().casefold()
+    named = (spoken.tag for spoken in known() if spoken.name.casefold() == name)
+    return next(named, None) or checked_tag(text)
+
+
 def checked_tag(tag: str) -> str:
     """Return ``tag`` without spaces around it; raise UsageError where it is no BCP-47 tag."""
     clean = tag.strip()

@@ -45,13 +45,20 @@ def checked_kind(kind: str) -> str:
 
 
 def draw(
-    project: Project, kind: str, *sources: str | Path, sample: int = 0, seed: int = 1, raters: int = 3, **chosen: Any
+    project: Project,
+    kind: str,
+    *sources: str | Path,
+    sample: int = 0,
+    seed: int = 1,
+    raters: int = 3,
+    actor: str = "",
+    **chosen: Any,
 ) -> TaskSet:
     """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
 
     ``sources``: the folder of a run, for pairs of two; for an audit that of its draw; for the baseline data of items
     with options, or nothing for the project's accepted situations. ``sample``: 60 without it, for the baseline and an
-    audit all. ``chosen``: the ``variant`` of the
+    audit all. ``actor``: the author who draws. ``chosen``: the ``variant`` of the
     items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
     sources that do not fit the kind, and for too few texts.
     """
@@ -83,8 +90,16 @@ def draw(
             message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
         body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": runs, "texts": texts[:wanted]}
-        event = record(project, "tasks.drawn", body, actor="")
+        event = record(project, "tasks.drawn", body, actor=actor)
     return TaskSet.objects.get(id=str(event.uuid))
+
+
+def kind_of(sources: Sequence[Path]) -> str:
+    """Return what people do with what is drawn from runs: of none situations, of two pairs, of one by its suite."""
+    if len(sources) != 1:
+        return PAIRS if sources else BASELINE
+    suite = open_run(sources[0]).manifest["suite"]
+    return next(kind for kind, rated in RATED.items() if rated == suite)
 
 
 def naming(made: TaskSet) -> int:

@@ -1,0 +1,153 @@
+"""Projects to begin, to bring back from an archive, and to choose from.
+
+Whoever runs the studio comes with the code that it printed at its start; coordinators begin further projects without.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext_lazy as _l
+
+from kapwa.errors import KapwaError
+from kapwa.studio import commands
+from kapwa.studio.core.exchange import import_project
+from kapwa.studio.core.languages import known, tag_of
+from kapwa.studio.core.members import hashed, new_code
+from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
+from kapwa.studio.core.security import public_page
+from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
+from kapwa.studio.core.views.entry import INVITED, TAKING_PART
+from kapwa.studio.core.views.project import MOST_INVITED
+from kapwa.user_suites import fitting_name
+
+KINDS = {
+    "kalahi": _l("Situations from people's lives, with what one would and would not do in them"),
+    "blend": _l("Everyday questions, such as what people eat at a feast, and what many people answer"),
+    "eecc": _l("Prompts about concepts, to see how a model's texts change when a culture is named"),
+}
+
+
+class LanguageField(forms.CharField):
+    """A language, by its own name or its tag."""
+
+    def clean(self, value: Any) -> str:
+        """Return the tag, "" for nothing."""
+        text = super().clean(value)
+        return _checked(tag_of, text) if text else ""
+
+
+class NewProject(forms.Form):
+    """What makes a project: what it is called, whose culture, languages, which form, and who takes part."""
+
+    title = forms.CharField(max_length=200)
+    culture = forms.CharField(max_length=200)
+    language = LanguageField(max_length=80)
+    languages = forms.CharField(max_length=1000, required=False)
+    form = forms.ChoiceField(choices=KINDS.items())
+    slug = forms.CharField(max_length=63, required=False)
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        for role in ROLES:
+            if role != COORDINATOR:
+                self.fields[f"people_{role}"] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)
+
+    def clean_languages(self) -> list[str]:
+        """Return the tags of further languages."""
+        return [_checked(tag_of, text) for text in self.cleaned_data["languages"].split(",") if text.strip()]
+
+    def clean_slug(self) -> str:
+        """Return the name for files; without one it is made of the title."""
+        return _checked(commands.free_name, self.cleaned_data["slug"] or fitting_name(self.data.get("title", "")))
+
+    def invited(self) -> dict[str, int]:
+        """Return how many people are to be invited, by role."""
+        counts = {role: self.cleaned_data.get(f"people_{role}") or 0 for role in ROLES}
+        return {role: count for role, count in counts.items() if count}
+
+
+class Restored(forms.Form):
+    """The files from which a project comes back."""
+
+    archive = forms.FileField()
+    secret = forms.FileField(required=False)
+    withdrawn = forms.FileField(required=False)
+    restored = forms.CharField(max_length=63)
+
+    def clean_restored(self) -> str:
+        """Return the project's name for files."""
+        return _checked(commands.free_name, self.cleaned_data["restored"])
+
+
+def _checked(check: Any, text: str) -> Any:
+    """Return what ``check`` makes of a text; what it refuses is said beside the field."""
+    try:
+        return check(text)
+    except KapwaError as error:
+        raise forms.ValidationError(str(error)) from None
+
+
+@public_page("projects/")
+def projects(request: HttpRequest) -> HttpResponse:
+    """List the projects of who is here."""
+    if not isinstance(request.user, Person):
+        return redirect("enter")
+    members = Membership.objects.filter(person=request.user, left=None).select_related("project")
+    shown = {"members": members.order_by("project__title"), "begins": _coordinates(request)}
+    return render(request, "studio/projects.html", shown)
+
+
+def _coordinates(request: HttpRequest) -> bool:
+    person = request.user if isinstance(request.user, Person) else None
+    memberships = Membership.objects.filter(person=person, left=None) if person else ()
+    return any(COORDINATOR in member.roles for member in memberships)
+
+
+@public_page("begin/", posts=True)
+def begin(request: HttpRequest) -> HttpResponse:
+    """Make a project by a form, or bring one back, and go on to come in as its coordinator.
+
+    Who came with the start's code may bring one back or come into one that is here, as they may on the command line.
+    """
+    start = Invitation.objects.filter(pk=request.session.get(INVITED), project=None, used=None).first()
+    if start is None and not _coordinates(request):
+        return redirect("enter")
+    action = request.POST.get("action")
+    form = NewProject(request.POST if action == "new" else None)
+    archive = Restored(request.POST, request.FILES) if action == "restore" else Restored()
+    project = None
+    if form.is_valid():
+        asked = {name: form.cleaned_data[name] for name in ("form", "title", "culture", "language", "languages")}
+        project = commands.new_project(form.cleaned_data["slug"], **asked)
+        request.session[TAKING_PART] = form.invited()
+    elif start and archive.is_valid():
+        project = _restored(archive.cleaned_data["restored"], request.FILES)
+    elif start and action == "enter":
+        project = get_object_or_404(Project, slug=request.POST.get("project", ""))
+    if project is None:
+        shown = {"form": form, "archive": archive, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
+        shown |= {"projects": Project.objects.order_by("title") if start else ()}
+        return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
+    if start:
+        change(start, project=project)
+    else:
+        start = Invitation.objects.create(project=project, code=hashed(new_code()), roles=sorted(COORDINATORS))
+        request.session[INVITED] = start.pk
+    return redirect("join_project")
+
+
+def _restored(slug: str, files: MultiValueDict[str, Any]) -> Project:
+    """Bring a project back from files that were sent, by what the command calls, too."""
+    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+        paths = {name: Path(place) / f"{name}.zip" for name in ("archive", "secret", "withdrawn") if name in files}
+        for name, path in paths.items():
+            path.write_bytes(files[name].read())
+        return import_project(slug, **paths)
