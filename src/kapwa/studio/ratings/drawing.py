@@ -94,6 +94,12 @@ def draw(
     return TaskSet.objects.get(id=str(event.uuid))
 
 
+def drawable(runs: Sequence[Path]) -> list[Path]:
+    """Return those of ``runs`` that hold texts to judge."""
+    opened = map(open_run, runs)
+    return [run.path for run in opened if "answers" in run.tables or compares_texts(run.manifest["suite"])]
+
+
 def kind_of(sources: Sequence[Path]) -> str:
     """Return what people do with what is drawn from runs: of none situations, of two pairs, of one by its suite."""
     if len(sources) != 1:

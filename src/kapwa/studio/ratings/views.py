@@ -34,7 +34,7 @@ from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show, whole, zipped
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import unchanged
-from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind, draw, kind_of, naming
+from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind, draw, drawable, kind_of, naming
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
 from kapwa.studio.situations.tables import Situation
@@ -131,7 +131,7 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
 @page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False)
 def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List what was drawn for people, by kind, with how much of it is done; posted to, draw more."""
-    runs = {run.name: run for run in runs_of(visit.project)}
+    runs = {run.name: run for run in drawable(runs_of(visit.project))}
     if request.method == "POST":
         names = dict.fromkeys(name for name in request.POST.getlist("run") if name)
         sources = [runs[name] for name in names if name in runs]
