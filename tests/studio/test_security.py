@@ -94,7 +94,7 @@ def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:
     assert found == {name: page.path for name, page in pages().items()}
     assert all(page.public or page.read or page.write for page in pages().values())
     public = {name for name, page in pages().items() if page.public}
-    assert public == {"start", "enter", "arrive", "join_project", "leave", "choose_language"}
+    assert public == {"start", "enter", "arrive", "join_project", "leave", "choose_language", "begin", "projects"}
 
 
 def test_a_page_without_roles_cannot_be_made(studio: Path) -> None:

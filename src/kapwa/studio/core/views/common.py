@@ -89,13 +89,13 @@ def named_agreement(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
 
 
-def shown_code(request: HttpRequest, code: str) -> tuple[str, str, str]:
-    """Return a code, its link, and the link as a picture."""
+def shown_code(request: HttpRequest, code: str, role: str = "") -> tuple[str, str, str, str]:
+    """Return a code, its link, the link as a picture, and for whom it is."""
     import segno
 
     only_here = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
     link = urljoin(remembered_address() if only_here else request.build_absolute_uri(), f"/join/{code}/")
-    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2)
+    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2), role
 
 
 def show_code(request: HttpRequest, member: Membership, code: str, onward: str, **context: Any) -> HttpResponse:

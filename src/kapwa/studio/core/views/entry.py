@@ -103,7 +103,7 @@ def _invited(request: HttpRequest, member: Membership) -> list[tuple[str, str, s
     """Invite those of whom the form of a new project says that they take part; each with code, link, picture, role."""
     made = []
     for role, count in request.session.pop(TAKING_PART, {}).items():
-        made += [(*shown_code(request, invite(member.project, [role])), role) for _each in range(count)]
+        made += [shown_code(request, invite(member.project, [role]), role) for _each in range(count)]
         record(member.project, "member.invited", {"roles": [role], "count": count}, actor=member.author)
     return made
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
@@ -75,11 +75,11 @@ def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse
 
 @page("releases/<str:version>/evaluation/<slug:suite>/<slug:task>/", read=EVERYONE)
 def evaluation_report(request: HttpRequest, visit: Visit, version: str, suite: str, task: str) -> HttpResponse:
-    """Give the report of a release's evaluation, as a page that can do nothing but show itself."""
+    """Give the report of a release's evaluation, as a page that can do nothing but show itself; first, how far it is."""
     release = get_object_or_404(Release, project=visit.project, version=version)
     row = evaluating.evaluation(visit.project, release, f"{suite}/{task}")
     if row is None or row.report is None:
-        raise Http404
+        return redirect("evaluation", project=visit.project.slug, version=version)
     text = row.report.read_text(encoding="utf-8")
     brought = _POLICY.search(text)
     policy = unescape(brought[1]) if brought else "default-src 'none'"

@@ -31,7 +31,7 @@ _SHOWN = 200
 @page("people/", read=COORDINATORS, write=COORDINATORS)
 def people(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List members; invite by codes that are shown once; change roles; let somebody back in who lost their code."""
-    made: list[tuple[str, str, str]] = []
+    made: list[tuple[str, str, str, str]] = []
     if request.method == "POST":
         action = request.POST.get("action")
         if action == "invite":
