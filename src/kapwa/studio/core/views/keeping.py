@@ -75,7 +75,7 @@ def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse
 
 @page("releases/<str:version>/evaluation/<slug:suite>/<slug:task>/", read=EVERYONE)
 def evaluation_report(request: HttpRequest, visit: Visit, version: str, suite: str, task: str) -> HttpResponse:
-    """Give the report of a release's evaluation, as a page that can do nothing but show itself; first, how far it is."""
+    """Give the report of a release's evaluation, as a page that only shows itself; before, how far it is."""
     release = get_object_or_404(Release, project=visit.project, version=version)
     row = evaluating.evaluation(visit.project, release, f"{suite}/{task}")
     if row is None or row.report is None:
