@@ -19,8 +19,8 @@ NEW = {
     "action": "new",
     "title": "Our Everyday Life",
     "culture": "Filipino",
-    "language": "Filipino",
-    "languages": "العربية, qaa-x-ours",
+    "language": "Tagalog",
+    "languages": "العربية, Zulu, qaa-x-ours",
     "form": "kalahi",
 }
 
@@ -42,12 +42,12 @@ def test_an_empty_studio_becomes_a_project_with_people(studio: Path) -> None:
     from kapwa.studio.models import Event, Membership, Project
 
     who = starter()
-    joining = who.post("/begin/", NEW | {"people_writer": "2", "people_reviewer": "1"})
+    joining = who.post("/begin/", NEW | {"writer": "2", "reviewer": "1"})
     assert "Our Everyday Life" in joining
     shown = who.post("/join/", {"pseudonym": "Ana"})
     project = Project.objects.get()
-    assert (project.slug, project.form, project.language) == ("our-everyday-life", "kalahi", "fil")
-    assert project.languages == ["fil", "ar", "qaa-x-ours"]
+    assert (project.slug, project.form, project.language) == ("our-everyday-life", "kalahi", "tl")
+    assert project.languages == ["tl", "ar", "zu", "qaa-x-ours"]
     ana = Membership.objects.get()
     assert ana.roles == ["coordinator"]
     assert [event.body for event in Event.objects.filter(kind="member.invited")] == [
@@ -95,8 +95,8 @@ def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
         ({"form": "poems"}, "form", "poems"),
         ({"slug": "Our Life"}, "slug", "cannot be a project"),
         ({"slug": "baryo"}, "slug", "already exists"),
-        ({"people_writer": "51"}, "people_writer", "50"),
-        ({"people_writer": "-1"}, "people_writer", "0"),
+        ({"writer": "51"}, "writer", "50"),
+        ({"writer": "-1"}, "writer", "0"),
     ],
 )
 def test_what_is_wrong_is_said_beside_its_field_and_what_was_typed_stays(
@@ -176,7 +176,7 @@ def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[st
     from kapwa.studio.models import Membership
 
     ana = people["ana"]
-    ana.post("/begin/", NEW | {"people_writer": "1"})
+    ana.post("/begin/", NEW | {"writer": "1"})
     recovery, _invited = codes(ana.post("/join/", {"pseudonym": "Ana"}))
     back = Someone("our-everyday-life").arrive(recovery, "")
     assert (

@@ -30,7 +30,7 @@ def test_from_an_empty_folder_to_people_who_are_in(tmp_path: Path) -> None:
             page.get_by_label("Whose culture").fill("Filipino")
             page.get_by_label("The language people write in").fill("Klingonish!")
             page.get_by_label("Situations from people's lives").check()
-            page.get_by_label("writer").fill("2")
+            page.get_by_label("Writer").fill("2")
             page.set_viewport_size(PHONE)
             ana.press("Begin")
             assert "language tag" in page.locator("#wrong-language").inner_text()

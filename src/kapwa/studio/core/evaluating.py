@@ -18,10 +18,9 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from kapwa.errors import RunError, UsageError, nearest
+from kapwa.errors import UsageError, nearest
 from kapwa.files import write_json
 from kapwa.inventory import backends
-from kapwa.runs.directory import run_lock
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze
 from kapwa.studio.core.tables import Project, Release
@@ -78,13 +77,11 @@ def evaluation(project: Project, release: Release, task: str) -> Evaluation | No
     about = _about(project, release, task)
     if not about.is_file():
         return None
-    process, runs = _started.get(about), about.with_suffix("")
-    alive = process is not None and process.poll() is None
-    report = next(iter(runs.glob(f"*/{_REPORT}")), None)
-    busy = alive or (process is None and report is None and any(map(_held, runs.glob("*/"))))
-    output = about.with_suffix(".log").read_text(encoding="utf-8", errors="replace").splitlines()
+    busy = about in _started and _started[about].poll() is None
+    report = None if busy else next(about.with_suffix("").glob(f"*/{_REPORT}"), None)
+    lines = about.with_suffix(".log").read_text(encoding="utf-8", errors="replace").splitlines()
     state = RUNNING if busy else FINISHED if report else STOPPED
-    return Evaluation(task, json.loads(about.read_text())["model"], state, output[-_LINES:], None if busy else report)
+    return Evaluation(task, json.loads(about.read_text())["model"], state, lines[-_LINES:], report)
 
 
 def start(project: Project, release: Release, task: str) -> str:
@@ -127,12 +124,3 @@ def delete_evaluations(project: Project) -> None:
 
 def _about(project: Project, release: Release, task: str) -> Path:
     return folder_of(project) / f"{release.version}-{task.replace('/', '-')}.json"
-
-
-def _held(run: Path) -> bool:
-    """Whether a process has a run folder; one that outlived the studio that started it."""
-    try:
-        with run_lock(run):
-            return False
-    except RunError:
-        return True

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kapwa.errors import UsageError
 from kapwa.files import table_rows
-from kapwa.languages.codes import NO_TAG, is_language_tag, tag_hint
+from kapwa.languages.codes import NO_TAG, code_named, is_language_tag, tag_hint
 
 # Scripts written from right to left, by the subtags that name them.
 _FROM_RIGHT = re.compile(r"-(Adlm|Arab|Aran|Hebr|Mand|Mend|Nkoo|Rohg|Samr|Syrc|Thaa|Yezi)(-|$)", re.IGNORECASE)
@@ -51,10 +51,10 @@ def language(tag: str) -> Language:
 
 
 def tag_of(text: str) -> str:
-    """Return the tag of a language that is called by its own name or its tag; raise UsageError where it is neither."""
+    """Return the tag of a language by its own name, its English name or its tag; raise UsageError for none of these."""
     name = text.strip().casefold()
-    named = (spoken.tag for spoken in known() if spoken.name.casefold() == name)
-    return next(named, None) or checked_tag(text)
+    tags = {spoken.name.casefold(): spoken.tag for spoken in known()}
+    return tags.get(name) or code_named(name) or checked_tag(text)
 
 
 def checked_tag(tag: str) -> str:

@@ -100,14 +100,6 @@ def drawable(runs: Sequence[Path]) -> list[Path]:
     return [run.path for run in opened if "answers" in run.tables or compares_texts(run.manifest["suite"])]
 
 
-def kind_of(sources: Sequence[Path]) -> str:
-    """Return what people do with what is drawn from runs: of none situations, of two pairs, of one by its suite."""
-    if len(sources) != 1:
-        return PAIRS if sources else BASELINE
-    suite = open_run(sources[0]).manifest["suite"]
-    return next(kind for kind, rated in RATED.items() if rated == suite)
-
-
 def naming(made: TaskSet) -> int:
     """Return how many of a set's things hold a text that names the model that wrote it, so that raters can tell."""
     labels = [run["label"] for run in made.runs]

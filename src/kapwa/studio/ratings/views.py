@@ -34,13 +34,14 @@ from kapwa.studio.core.text import key_of
 from kapwa.studio.core.views.common import as_file, show, whole, zipped
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import unchanged
-from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind, draw, drawable, kind_of, naming
+from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, draw, drawable, naming
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
 from kapwa.studio.situations.tables import Situation
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import csv_bytes
 
+_RATES = {suite: kind for kind, suite in RATED.items()}
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
 
 
@@ -137,7 +138,8 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
         sources = [runs[name] for name in names if name in runs]
         wanted = {name: whole(request.POST.get(name), default) for name, default in (("sample", 0), ("seed", 1))}
         raters = max(1, whole(request.POST.get("raters"), 3, 100))
-        made = draw(visit.project, kind_of(sources), *sources, **wanted, raters=raters, actor=visit.member.author)
+        kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
+        made = draw(visit.project, kind, *sources, **wanted, raters=raters, actor=visit.member.author)
         return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
     counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
     sets: dict[str, list[TaskSet]] = {}

@@ -6,22 +6,22 @@ Whoever runs the studio comes with the code that it printed at its start; coordi
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _l
 
-from kapwa.errors import KapwaError
+from kapwa.errors import KapwaError, UsageError
 from kapwa.studio import commands
 from kapwa.studio.core.exchange import import_project
 from kapwa.studio.core.languages import known, tag_of
 from kapwa.studio.core.members import hashed, new_code
-from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
+from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
 from kapwa.studio.core.views.entry import INVITED, TAKING_PART
@@ -35,21 +35,12 @@ KINDS = {
 }
 
 
-class LanguageField(forms.CharField):
-    """A language, by its own name or its tag."""
-
-    def clean(self, value: Any) -> str:
-        """Return the tag, "" for nothing."""
-        text = super().clean(value)
-        return _checked(tag_of, text) if text else ""
-
-
 class NewProject(forms.Form):
     """What makes a project: what it is called, whose culture, languages, which form, and who takes part."""
 
     title = forms.CharField(max_length=200)
     culture = forms.CharField(max_length=200)
-    language = LanguageField(max_length=80)
+    language = forms.CharField(max_length=80)
     languages = forms.CharField(max_length=1000, required=False)
     form = forms.ChoiceField(choices=KINDS.items())
     slug = forms.CharField(max_length=63, required=False)
@@ -57,8 +48,12 @@ class NewProject(forms.Form):
     def __init__(self, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data)
         for role in ROLES:
-            if role != COORDINATOR:
-                self.fields[f"people_{role}"] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)
+            self.fields[role] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)
+        del self.fields[COORDINATOR]
+
+    def clean_language(self) -> str:
+        """Return the tag of the first language."""
+        return _checked(tag_of, self.cleaned_data["language"])
 
     def clean_languages(self) -> list[str]:
         """Return the tags of further languages."""
@@ -68,26 +63,8 @@ class NewProject(forms.Form):
         """Return the name for files; without one it is made of the title."""
         return _checked(commands.free_name, self.cleaned_data["slug"] or fitting_name(self.data.get("title", "")))
 
-    def invited(self) -> dict[str, int]:
-        """Return how many people are to be invited, by role."""
-        counts = {role: self.cleaned_data.get(f"people_{role}") or 0 for role in ROLES}
-        return {role: count for role, count in counts.items() if count}
 
-
-class Restored(forms.Form):
-    """The files from which a project comes back."""
-
-    archive = forms.FileField()
-    secret = forms.FileField(required=False)
-    withdrawn = forms.FileField(required=False)
-    restored = forms.CharField(max_length=63)
-
-    def clean_restored(self) -> str:
-        """Return the project's name for files."""
-        return _checked(commands.free_name, self.cleaned_data["restored"])
-
-
-def _checked(check: Any, text: str) -> Any:
+def _checked(check: Callable[[str], str], text: str) -> str:
     """Return what ``check`` makes of a text; what it refuses is said beside the field."""
     try:
         return check(text)
@@ -106,8 +83,7 @@ def projects(request: HttpRequest) -> HttpResponse:
 
 
 def _coordinates(request: HttpRequest) -> bool:
-    person = request.user if isinstance(request.user, Person) else None
-    memberships = Membership.objects.filter(person=person, left=None) if person else ()
+    memberships = Membership.objects.filter(person=request.user.pk, left=None).exclude(person=None)
     return any(COORDINATOR in member.roles for member in memberships)
 
 
@@ -122,32 +98,30 @@ def begin(request: HttpRequest) -> HttpResponse:
         return redirect("enter")
     action = request.POST.get("action")
     form = NewProject(request.POST if action == "new" else None)
-    archive = Restored(request.POST, request.FILES) if action == "restore" else Restored()
-    project = None
     if form.is_valid():
-        asked = {name: form.cleaned_data[name] for name in ("form", "title", "culture", "language", "languages")}
-        project = commands.new_project(form.cleaned_data["slug"], **asked)
-        request.session[TAKING_PART] = form.invited()
-    elif start and archive.is_valid():
-        project = _restored(archive.cleaned_data["restored"], request.FILES)
+        about = {name: form.cleaned_data[name] for name in NewProject.base_fields}
+        project = commands.new_project(about.pop("slug"), **about)
+        request.session[TAKING_PART] = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
+    elif start and action == "restore":
+        project = _restored(request.POST.get("restored", ""), request.FILES)
     elif start and action == "enter":
         project = get_object_or_404(Project, slug=request.POST.get("project", ""))
-    if project is None:
-        shown = {"form": form, "archive": archive, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
-        shown |= {"projects": Project.objects.order_by("title") if start else ()}
-        return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
-    if start:
-        change(start, project=project)
     else:
-        start = Invitation.objects.create(project=project, code=hashed(new_code()), roles=sorted(COORDINATORS))
-        request.session[INVITED] = start.pk
+        shown = {"form": form, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
+        shown["projects"] = Project.objects.order_by("title") if start else ()
+        return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
+    start = start or Invitation(code=hashed(new_code()), roles=[COORDINATOR])
+    change(start, project=project)
+    request.session[INVITED] = start.pk
     return redirect("join_project")
 
 
-def _restored(slug: str, files: MultiValueDict[str, Any]) -> Project:
+def _restored(slug: str, files: Mapping[str, Any]) -> Project:
     """Bring a project back from files that were sent, by what the command calls, too."""
+    if "archive" not in files:
+        raise UsageError(_("No file was sent."), hint=_("Choose one."))
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        paths = {name: Path(place) / f"{name}.zip" for name in ("archive", "secret", "withdrawn") if name in files}
+        paths = {name: Path(place) / name for name in ("archive", "secret", "withdrawn") if name in files}
         for name, path in paths.items():
             path.write_bytes(files[name].read())
-        return import_project(slug, **paths)
+        return import_project(commands.free_name(slug), **paths)
