@@ -19,8 +19,7 @@ NEW = {
     "action": "new",
     "title": "Our Everyday Life",
     "culture": "Filipino",
-    "language": "Tagalog",
-    "languages": "العربية, Zulu, qaa-x-ours",
+    "languages": "Tagalog, العربية, Zulu, qaa-x-ours",
     "form": "kalahi",
 }
 
@@ -90,7 +89,7 @@ def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
     ("change", "field", "says"),
     [
         ({"title": ""}, "title", "required"),
-        ({"language": "Tagalish!"}, "language", "language tag"),
+        ({"languages": ""}, "languages", "required"),
         ({"languages": "ar, ???"}, "languages", "language tag"),
         ({"form": "poems"}, "form", "poems"),
         ({"slug": "Our Life"}, "slug", "cannot be a project"),

@@ -11,7 +11,6 @@ import json
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +25,6 @@ from kapwa.studio.core.freeze import freeze
 from kapwa.studio.core.tables import Project, Release
 
 EMBEDDED = "smollm2"
-RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 _LINES = 12  # of the output, that are shown
 _REPORT = "report.html"
 # The one process that was started here, with the file that says what it does.
@@ -34,14 +32,14 @@ _started: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 class Evaluation(NamedTuple):
-    """A task that a release was, is or was to be run on: by which model, its state, and the last lines of output.
+    """A task that a release was started on: by which model, whether it runs now, and the last lines of its output.
 
-    ``report``: the page that the run wrote; None before.
+    ``report``: the page that the run wrote; None before, and where it stopped.
     """
 
     task: str
     model: str
-    state: str
+    busy: bool
     lines: list[str]
     report: Path | None
 
@@ -80,8 +78,7 @@ def evaluation(project: Project, release: Release, task: str) -> Evaluation | No
     busy = about in _started and _started[about].poll() is None
     report = None if busy else next(about.with_suffix("").glob(f"*/{_REPORT}"), None)
     lines = about.with_suffix(".log").read_text(encoding="utf-8", errors="replace").splitlines()
-    state = RUNNING if busy else FINISHED if report else STOPPED
-    return Evaluation(task, json.loads(about.read_text())["model"], state, lines[-_LINES:], report)
+    return Evaluation(task, json.loads(about.read_text())["model"], busy, lines[-_LINES:], report)
 
 
 def start(project: Project, release: Release, task: str) -> str:
@@ -106,12 +103,10 @@ def start(project: Project, release: Release, task: str) -> str:
 
 
 def stop() -> None:
-    """End what runs; what it has asked is kept, and it goes on from there when it is started again."""
+    """End what runs; it goes on from where it was when it is started again."""
     for process in _started.values():
-        if process.poll() is None:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=10)
+        process.kill()  # whatever a run has asked is kept, however it ends
+        process.wait()
     _started.clear()
 
 

@@ -51,16 +51,16 @@ def draw(
     sample: int = 0,
     seed: int = 1,
     raters: int = 3,
-    actor: str = "",
+    by: str = "",
     **chosen: Any,
 ) -> TaskSet:
     """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
 
     ``sources``: the folder of a run, for pairs of two; for an audit that of its draw; for the baseline data of items
     with options, or nothing for the project's accepted situations. ``sample``: 60 without it, for the baseline and an
-    audit all. ``actor``: the author who draws. ``chosen``: the ``variant`` of the
-    items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
-    sources that do not fit the kind, and for too few texts.
+    audit all. ``by``: the author who draws. ``chosen``: the ``variant`` of the items, and values as ``where``. What an
+    earlier set of the kind holds is not drawn again. Raises UsageError for sources that do not fit the kind, and for
+    too few texts.
     """
     opened = [open_run(path) for path in sources if kind not in (BASELINE, AUDIT)]
     suites, tasks = ([run.manifest[name] for run in opened] for name in ("suite", "task"))
@@ -90,7 +90,7 @@ def draw(
             message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
         body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": runs, "texts": texts[:wanted]}
-        event = record(project, "tasks.drawn", body, actor=actor)
+        event = record(project, "tasks.drawn", body, actor=by)
     return TaskSet.objects.get(id=str(event.uuid))
 
 

@@ -139,7 +139,7 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
         wanted = {name: whole(request.POST.get(name), default) for name, default in (("sample", 0), ("seed", 1))}
         raters = max(1, whole(request.POST.get("raters"), 3, 100))
         kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
-        made = draw(visit.project, kind, *sources, **wanted, raters=raters, actor=visit.member.author)
+        made = draw(visit.project, kind, *sources, **wanted, raters=raters, by=visit.member.author)
         return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
     counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
     sets: dict[str, list[TaskSet]] = {}

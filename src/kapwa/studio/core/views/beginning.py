@@ -40,8 +40,7 @@ class NewProject(forms.Form):
 
     title = forms.CharField(max_length=200)
     culture = forms.CharField(max_length=200)
-    language = forms.CharField(max_length=80)
-    languages = forms.CharField(max_length=1000, required=False)
+    languages = forms.CharField(max_length=1000)
     form = forms.ChoiceField(choices=KINDS.items())
     slug = forms.CharField(max_length=63, required=False)
 
@@ -51,13 +50,9 @@ class NewProject(forms.Form):
             self.fields[role] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)
         del self.fields[COORDINATOR]
 
-    def clean_language(self) -> str:
-        """Return the tag of the first language."""
-        return _checked(tag_of, self.cleaned_data["language"])
-
     def clean_languages(self) -> list[str]:
-        """Return the tags of further languages."""
-        return [_checked(tag_of, text) for text in self.cleaned_data["languages"].split(",") if text.strip()]
+        """Return the tags of the languages."""
+        return [_checked(tag_of, text) for text in self.cleaned_data["languages"].split(",")]
 
     def clean_slug(self) -> str:
         """Return the name for files; without one it is made of the title."""
@@ -100,7 +95,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     form = NewProject(request.POST if action == "new" else None)
     if form.is_valid():
         about = {name: form.cleaned_data[name] for name in NewProject.base_fields}
-        project = commands.new_project(about.pop("slug"), **about)
+        project = commands.new_project(about.pop("slug"), language=about["languages"][0], **about)
         request.session[TAKING_PART] = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
     elif start and action == "restore":
         project = _restored(request.POST.get("restored", ""), request.FILES)

@@ -65,12 +65,11 @@ def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse
         act(visit, "release.evaluated", {"version": version, "task": task, "model": model})
         return redirect("evaluation", project=project.slug, version=version)
     model, known = evaluating.model_here(), evaluating.evaluations(project, release)
-    busy = any(row.state == evaluating.RUNNING for row in known)
-    done = {row.task for row in known if row.state != evaluating.STOPPED}
+    done = {row.task for row in known if row.busy or row.report}
     tasks = [task for task in form_of(project).tasks if task not in done]
     words = evaluating.command(form_of(project).tasks[0], model or "MODEL", f"{project.slug}-{version}", "runs")
-    shown = {"release": release, "known": known, "tasks": tasks, "busy": busy, "runs_on": model}
-    return show(visit, "evaluation", **shown, command=" ".join(words))
+    shown = {"release": release, "known": known, "tasks": tasks, "runs_on": model, "command": " ".join(words)}
+    return show(visit, "evaluation", **shown, busy=any(row.busy for row in known))
 
 
 @page("releases/<str:version>/evaluation/<slug:suite>/<slug:task>/", read=EVERYONE)
