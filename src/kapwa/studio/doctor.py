@@ -8,7 +8,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,16 +44,8 @@ def examine(addresses: Sequence[str]) -> list[Finding]:
     """Look at the studio that is configured; ``addresses``: those by which its network reaches this machine."""
     home: Path = settings.KAPWA_HOME
     url = remembered_address()
-    looks: tuple[Callable[[], Finding | None], ...] = (
-        lambda: _reach(url, addresses),
-        lambda: _answer(url),
-        lambda: _certificate(url),
-        _clock,
-        lambda: _disk(home),
-        _fonts,
-        lambda: _backup(home),
-    )
-    return [finding for look in looks if (finding := look()) is not None]
+    looks = _reach(url, addresses), _answer(url), _certificate(url), _clock(), _disk(home), _fonts(), _backup(home)
+    return [finding for finding in looks if finding is not None]
 
 
 def _reach(url: str, addresses: Sequence[str]) -> Finding:
