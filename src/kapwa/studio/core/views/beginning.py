@@ -5,20 +5,19 @@ Whoever runs the studio comes with the code that it printed at its start; coordi
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _l
 
-from kapwa.errors import KapwaError, UsageError
+from kapwa.errors import KapwaError
 from kapwa.studio import commands
 from kapwa.studio.core.exchange import import_project
+from kapwa.studio.core.gate import MOST_ARCHIVED, brought
 from kapwa.studio.core.languages import known, tag_of
 from kapwa.studio.core.members import hashed, new_code
 from kapwa.studio.core.roles import COORDINATOR, ROLES
@@ -92,13 +91,14 @@ def begin(request: HttpRequest) -> HttpResponse:
     if start is None and not _coordinates(request):
         return redirect("enter")
     action = request.POST.get("action")
+    files = request.FILES.dict()
     form = NewProject(request.POST if action == "new" else None)
     if form.is_valid():
         about = {name: form.cleaned_data[name] for name in NewProject.base_fields}
         project = commands.new_project(about.pop("slug"), language=about["languages"][0], **about)
         request.session[TAKING_PART] = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
-    elif start and action == "restore":
-        project = _restored(request.POST.get("restored", ""), request.FILES)
+    elif start and action == "restore" and "archive" in files:
+        project = _restored(request.POST.get("restored", ""), files)
     elif start and action == "enter":
         project = get_object_or_404(Project, slug=request.POST.get("project", ""))
     else:
@@ -113,10 +113,10 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 def _restored(slug: str, files: Mapping[str, Any]) -> Project:
     """Bring a project back from files that were sent, by what the command calls, too."""
-    if "archive" not in files:
-        raise UsageError(_("No file was sent."), hint=_("Choose one."))
-    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        paths = {name: Path(place) / name for name in ("archive", "secret", "withdrawn") if name in files}
-        for name, path in paths.items():
-            path.write_bytes(files[name].read())
-        return import_project(commands.free_name(slug), **paths)
+    with ExitStack() as kept:
+        paths = {
+            name: kept.enter_context(brought(files[name], (kind,), name=f"{name}{kind}", most=MOST_ARCHIVED))
+            for name, kind in (("archive", ".zip"), ("secret", ".secret"), ("withdrawn", ".jsonl"))
+            if name in files
+        }
+        return import_project(commands.free_name(slug), paths.pop("archive"), **paths)
