@@ -366,6 +366,10 @@ def test_an_evaluation_that_fails_says_why_to_coordinators(
     assert "no such file" in page
     assert "<b>file" not in page
     assert "no such file" not in people["edo"].get(path)
+    # The release lies there, too, and goes with the words of somebody who withdraws them.
+    assert (tmp_path / "evaluations" / "baryo" / "baryo-1.0.0").is_dir()
+    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert not (tmp_path / "evaluations" / "baryo").exists()
 
 
 def test_without_a_model_the_page_gives_the_command_alone(
