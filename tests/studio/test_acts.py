@@ -149,7 +149,7 @@ def test_every_page_that_is_posted_to_records_what_it_does(code: Code) -> None:
     assert {posted[view] for view in posted.keys() - code.records} == LEAVES_NOTHING
     # Of the pages that ask for nobody one alone writes into a project.
     anybody = views(public=True)
-    assert {anybody[view] for view in anybody.keys() & code.records} == {"join_project"}
+    assert {anybody[view] for view in anybody.keys() & code.records} == {"begin", "join_project"}
 
 
 def test_what_leaves_nothing_leaves_nothing(project: Any, people: dict[str, Any]) -> None:

@@ -94,7 +94,7 @@ def test_the_addresses_are_the_table_of_pages(studio: Path) -> None:
     assert found == {name: page.path for name, page in pages().items()}
     assert all(page.public or page.read or page.write for page in pages().values())
     public = {name for name, page in pages().items() if page.public}
-    assert public == {"start", "enter", "arrive", "join_project", "leave", "choose_language"}
+    assert public == {"start", "enter", "arrive", "join_project", "leave", "choose_language", "begin", "projects"}
 
 
 def test_a_page_without_roles_cannot_be_made(studio: Path) -> None:
@@ -554,18 +554,18 @@ def test_a_studio_for_every_network_prints_addresses_that_lead_to_it(
 ) -> None:
     import socket
 
-    from kapwa.cli.studio import _network
+    from kapwa.cli.studio_home import network_of
     from kapwa.studio import commands
 
     monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
     found = [(0, 0, 0, "", (address, 0)) for address in ("127.0.1.1", "10.0.0.7", "169.254.1.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_: found)
     monkeypatch.setattr(socket.socket, "connect", lambda *_: (_ for _ in ()).throw(OSError()))
-    assert _network("0.0.0.0") == (["10.0.0.7"], ["laptop", "laptop.local"])
-    assert _network("127.0.0.1") == ([], ["127.0.0.1"])
-    assert _network("fd00::1") == ([], ["[fd00::1]"])
+    assert network_of("0.0.0.0") == (["10.0.0.7"], ["laptop", "laptop.local"])
+    assert network_of("127.0.0.1") == ([], ["127.0.0.1"])
+    assert network_of("fd00::1") == ([], ["[fd00::1]"])
     found[:] = [(0, 0, 0, "", (address, 0)) for address in ("::1", "fe80::1%eth0", "fd00::7")]
-    assert _network("::")[0] == ["[fd00::7]"]
+    assert network_of("::")[0] == ["[fd00::7]"]
     monkeypatch.undo()
     serving = commands.serve(tmp_path, host="0.0.0.0", port=0, url="", network=["10.0.0.7"])
     local, network = next(serving)

@@ -17,7 +17,7 @@ import pytest
 from studio_people import Someone
 
 import warm
-from kapwa.cli.studio import _network
+from kapwa.cli.studio_home import network_of
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
@@ -173,29 +173,33 @@ def test_the_steps_of_the_container_without_a_container(server: Path, tmp_path: 
     assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
 
 
-def test_the_starter_of_a_laptop_makes_a_project_and_shares_it(tmp_path: Path) -> None:
+def test_the_starter_of_a_laptop_opens_an_empty_folder_in_the_browser_and_shares_it(tmp_path: Path) -> None:
+    """Twice: the second time it opens what the first made, and no code is in the address that the browser keeps."""
     kapwa("studio", "deploy", ".", cwd=tmp_path)
-    typed = "baryo\nkalahi\nfil\n\n"
-    process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {}, typed)
-    home = tmp_path / "kapwa-studio"
-    try:
-        end = time.monotonic() + 60
-        while not (home / "address.txt").is_file():
-            if process.poll() is not None and not (home / "address.txt").is_file():
-                assert (home / "secret.key").is_file()
-                pytest.skip("this machine is in no network, or has another server at port 8000")
-            assert time.monotonic() < end
-            time.sleep(0.2)
-    finally:
-        stop(process)
-    assert "127.0.0.1" not in (home / "address.txt").read_text()
-    assert "1 project," in kapwa("studio", "check", cwd=tmp_path).stderr
+    browser = f"{sys.executable} -c \"import sys; open('opened', 'w').write(sys.argv[1])\" %s"
+    home, opened = tmp_path / "kapwa-studio", tmp_path / "opened"
+    for begun in (False, True):
+        opened.unlink(missing_ok=True)
+        process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {"BROWSER": browser})
+        try:
+            end = time.monotonic() + 60
+            while not (opened.is_file() and opened.read_text()):
+                if process.poll() is not None:
+                    pytest.skip("this machine has another server at port 8000")
+                assert time.monotonic() < end
+                time.sleep(0.2)
+        finally:
+            stop(process)
+        assert bool(re.fullmatch(r"http://127.0.0.1:8000/join/[-\d]{19}/", opened.read_text())) is not begun
+        kapwa("studio", "new", f"baryo-{begun:d}", cwd=tmp_path)
+    assert opened.read_text() == "http://127.0.0.1:8000"
+    assert ("127.0.0.1" in (home / "address.txt").read_text()) is not bool(network_of("0.0.0.0")[0])
 
 
 @pytest.mark.parametrize("kind", ["::1", "its own"])
 def test_share_takes_an_address_that_is_given(tmp_path: Path, kind: str) -> None:
     """One of this machine is the one that phones open; this machine alone is none that they could."""
-    reachable, _ = _network("0.0.0.0")
+    reachable, _ = network_of("0.0.0.0")
     if not reachable:
         pytest.skip("this machine is in no network")
     host = reachable[0] if kind == "its own" else kind
@@ -216,21 +220,12 @@ def test_share_takes_an_address_that_is_given(tmp_path: Path, kind: str) -> None
 @pytest.mark.skipif(not shutil.which("unshare"), reason="this machine makes no networks of its own")
 def test_a_laptop_that_is_a_hotspot_itself_is_reached_by_its_phones() -> None:
     """Without a way to the Internet there is no address towards it, but one towards the phones."""
-    said = "from kapwa.cli.studio import _network; print(_network('0.0.0.0')[0])"
+    said = "from kapwa.cli.studio_home import network_of; print(network_of('0.0.0.0')[0])"
     steps = f'ip link set lo up && ip address add 10.42.0.1/24 dev lo && exec {sys.executable} -c "{said}"'
     done = subprocess.run(["unshare", "-rn", "sh", "-c", steps], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip("this machine makes no networks of its own")
     assert done.stdout.strip() == "['10.42.0.1']"
-
-
-def test_a_starter_whose_project_was_refused_asks_again(tmp_path: Path) -> None:
-    """Else the second double-click would serve a studio that nobody can enter."""
-    kapwa("studio", "deploy", ".", cwd=tmp_path)
-    for _click in range(2):
-        process = started(tmp_path, ["sh", str(tmp_path / "start-studio.command")], {}, "baryo\nkahali\nfil\n\n")
-        assert process.wait(60) == 1
-    assert not (tmp_path / "kapwa-studio" / "address.txt").exists()
 
 
 def test_the_starter_of_windows_says_what_the_other_says(tmp_path: Path) -> None:

@@ -519,10 +519,10 @@ def test_scripts_in_answers_and_remarks_stay_text(project: Any, people: dict[str
 
 
 def test_the_command_line(project: Any, saq: Path, tmp_path: Path, studio: Path, monkeypatch: Any) -> None:
-    from kapwa.cli import studio as cli
+    from kapwa.cli import studio_work
     from kapwa.studio import commands
 
-    monkeypatch.setattr(cli, "_open", lambda home, database: commands)
+    monkeypatch.setattr(studio_work, "open_studio", lambda home, database: commands)
     where = ["--where", "culture=Philippines"]
 
     def run(*given: str) -> Any:

@@ -14,12 +14,13 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
 from kapwa.errors import UsageError, nearest
-from kapwa.studio.core import consent, erasure, withdrawals
+from kapwa.studio.core import consent, erasure, evaluating, withdrawals
 from kapwa.studio.core.forms import FORMS
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import differences, rebuild, single_writer
 from kapwa.studio.core.members import invite
-from kapwa.studio.core.tables import Event, Project
+from kapwa.studio.core.roles import COORDINATOR
+from kapwa.studio.core.tables import Event, Invitation, Project
 from kapwa.studio.core.withdrawals import undone
 from kapwa.studio.settings import ADDRESS_NAME, LOCAL
 
@@ -75,15 +76,12 @@ def new_project(
     languages: Iterable[str] = (),
 ) -> Project:
     """Make a project with a first consent text; raise UsageError for a name that is none or is taken."""
-    checked_name(slug)
     if form not in FORMS:
         raise UsageError(f"The studio has no form {form!r}.", hint=nearest(form, FORMS))
     tags = [checked_tag(tag) for tag in (language, *languages)]
     with single_writer(), transaction.atomic():
-        if Project.objects.filter(slug=slug).exists():
-            raise UsageError(f"A project {slug!r} already exists.", hint="Choose another name.")
         project = Project.objects.create(
-            slug=slug,
+            slug=free_name(slug),
             form=form,
             title=title or slug.replace("-", " ").capitalize(),
             culture=culture or title or slug,
@@ -101,6 +99,20 @@ def checked_name(slug: str) -> str:
         hint = "Small letters, digits and '-', such as my-culture."
         raise UsageError(f"{slug!r} cannot be a project's name.", hint=hint)
     return slug
+
+
+def free_name(slug: str) -> str:
+    """Return ``slug``; raise UsageError where it cannot be a project's name, or is one's."""
+    if Project.objects.filter(slug=checked_name(slug)).exists():
+        raise UsageError(f"A project {slug!r} already exists.", hint="Choose another name.")
+    return slug
+
+
+def start_code() -> str:
+    """Return a fresh code with which whoever runs the studio begins a project; older ones open nothing."""
+    with single_writer(), transaction.atomic():
+        Invitation.objects.filter(project=None).delete()
+        return invite(None, [COORDINATOR])
 
 
 def find_project(slug: str) -> Project:
@@ -227,4 +239,5 @@ def serve(
         yield [url, *addresses[1:]] if url else addresses
         server.run()
     finally:
+        evaluating.stop()
         server.close()

@@ -8,7 +8,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.settings import LOCAL, remembered_address
 
+BACKUPS, KEPT_DAYS = "backups", 30  # where backups lie in the home folder, and for how long
 BACKED_UP = "backed-up.txt"  # in the home folder: where the newest backup lies; its age is the file's
 _LEAST = 1_000_000_000  # bytes that should be free
 _RENEWED = timedelta(days=14)  # before its end a certificate should have been renewed
@@ -43,16 +44,8 @@ def examine(addresses: Sequence[str]) -> list[Finding]:
     """Look at the studio that is configured; ``addresses``: those by which its network reaches this machine."""
     home: Path = settings.KAPWA_HOME
     url = remembered_address()
-    looks: tuple[Callable[[], Finding | None], ...] = (
-        lambda: _reach(url, addresses),
-        lambda: _answer(url),
-        lambda: _certificate(url),
-        _clock,
-        lambda: _disk(home),
-        _fonts,
-        lambda: _backup(home),
-    )
-    return [finding for look in looks if (finding := look()) is not None]
+    looks = _reach(url, addresses), _answer(url), _certificate(url), _clock(), _disk(home), _fonts(), _backup(home)
+    return [finding for finding in looks if finding is not None]
 
 
 def _reach(url: str, addresses: Sequence[str]) -> Finding:
@@ -147,14 +140,14 @@ def _backup(home: Path) -> Finding:
     return Finding("backup", state, remedy if age > _AGE else "")
 
 
-def back_up(folder: Path, keep: int) -> list[Path]:
-    """Write an archive of every project into ``folder``, and delete those older than ``keep`` days; return the new.
+def back_up(folder: Path, keep: int, projects: Iterable[Project] | None = None) -> list[Path]:
+    """Write an archive of each project into ``folder``, and delete those older than ``keep`` days; return the new.
 
     The projects' secrets go to the folder ``secrets`` in it. Whoever has both could guess answers that were removed.
     """
     (folder / "secrets").mkdir(parents=True, exist_ok=True, mode=0o700)
     written, now = [], datetime.now(UTC)
-    for project in Project.objects.order_by("slug"):
+    for project in Project.objects.order_by("slug") if projects is None else projects:
         path = folder / f"{project.slug}-{now:%Y-%m-%d}.zip"
         export_project(project, path, secret=folder / "secrets" / f"{project.slug}.secret")
         written.append(path)

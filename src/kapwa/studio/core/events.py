@@ -10,6 +10,7 @@ from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic, chang
 
 
 @kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
+@kind("member.recovery", "project.checked", "release.evaluated", stays=True)
 @kind("member.return", "member.return-agreed", "member.return-refused", "member.returned", stays=True)
 @kind("session.closed", "project.changed", "backup.taken", "work.brought", stays=True)
 @kind("session.opened")
@@ -19,7 +20,8 @@ def no_table_change(event: Event, *, live: bool) -> None:
 
     The subject of what happens to a member is that member, by their ``author``. Body: ``roles`` and ``count`` of an
     invitation, ``version`` and ``scopes`` that somebody agreed to; ``title``, ``attendees`` (authors) and ``scribe`` of
-    a session; ``names`` of settings that were changed; ``new``: how many answers before this in the log came of a file
+    a session; ``names`` of settings that were changed; ``version``, ``task`` and ``model`` of a release that was
+    evaluated; ``differences``: how many a check showed; ``new``: how many answers before this in the log came of a file
     that somebody brought, as their people's. What came under the number of another record is kept with the body of the
     desk's own event, with ``desk`` and the ``uuid`` that was taken; the first stands.
     """

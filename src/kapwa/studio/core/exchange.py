@@ -103,7 +103,8 @@ def import_project(slug: str, archive: Path, *, secret: Path | None = None, with
         message = f"holds what this version of Kapwa cannot read ({type(error).__name__}: {error})."
         raise DataError(message, path=archive, hint="Was it made by a newer one? Nothing was changed.") from None
     withdrawals.keep(*files)
-    clear_traces()  # the database never held what was withdrawn, but for the transaction that took it away
+    # The database never held what was withdrawn, but for the transaction that took it away.
+    transaction.on_commit(clear_traces, robust=True)
     return made
 
 

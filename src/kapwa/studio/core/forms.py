@@ -20,6 +20,7 @@ class Form:
     """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
+    ``tasks``: those that its releases have data of.
     ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``take_in``: takes
     existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
@@ -33,6 +34,7 @@ class Form:
     release: type[ReleaseForm]
     menu: str
     settings: tuple[str, ...]
+    tasks: tuple[str, ...]
     home: Callable[[Visit, Sequence[tuple[Desk, int]]], HttpResponse]
     take_in: Callable[[Project, str | Path], str]
     begin: Callable[[Project], None] = lambda project: None

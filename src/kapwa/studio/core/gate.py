@@ -23,27 +23,30 @@ TABLES = (".csv", ".tsv", ".xlsx")
 QUESTIONS = (".csv", ".tsv", ".jsonl", ".xlsx")
 WORK = (*TABLES, ".json")
 MOST_BYTES = 5_000_000
+MOST_ARCHIVED = 15_000_000  # a whole project, which whoever runs the studio brings back
 _MOST_UNPACKED = 20_000_000
 MOST = Most(rows=2_000, cells=100_000)
 MOST_RECORDS = 200  # that a phone sends at once, and that are taken in while others wait
 
 
 @contextmanager
-def brought(sent: UploadedFile[bytes] | bytes, kinds: Sequence[str], *, name: str) -> Iterator[Path]:
+def brought(
+    sent: UploadedFile[bytes] | bytes, kinds: Sequence[str], *, name: str, most: int = MOST_BYTES
+) -> Iterator[Path]:
     """Keep what was sent in a file called ``name`` for a while; raise DataError where the gate refuses it."""
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         path = Path(place) / (Path(name).name[-60:] or "file")
         try:
             # One byte more tells that it is too large.
-            path.write_bytes(sent if isinstance(sent, bytes) else sent.read(MOST_BYTES + 1))
-            admit(path, kinds)
+            path.write_bytes(sent if isinstance(sent, bytes) else sent.read(most + 1))
+            admit(path, kinds, most)
             yield path
         except DataError as error:
             error.path = path.name
             raise
 
 
-def admit(path: Path, kinds: Sequence[str]) -> None:
+def admit(path: Path, kinds: Sequence[str], most: int = MOST_BYTES) -> None:
     """Raise DataError for a file of no kind of ``kinds``, or one with more bytes, rows or cells than are read.
 
     What is wrong with its rows is said where they are taken in.
@@ -54,8 +57,8 @@ def admit(path: Path, kinds: Sequence[str]) -> None:
     if suffix not in kinds:
         message = _("The studio cannot read files of the kind “%(kind)s”.") % {"kind": suffix}
         raise DataError(message, path=path, hint=_("Choose a file of one of these kinds: %s.") % ", ".join(kinds))
-    if path.stat().st_size > MOST_BYTES:
-        raise DataError(f"has more than {MOST_BYTES:,} bytes.", path=path, hint="Split it.")
+    if path.stat().st_size > most:
+        raise DataError(f"has more than {most:,} bytes.", path=path, hint="Split it.")
     if suffix == ".xlsx" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > _MOST_UNPACKED:

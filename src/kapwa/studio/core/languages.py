@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kapwa.errors import UsageError
 from kapwa.files import table_rows
-from kapwa.languages.codes import NO_TAG, is_language_tag, tag_hint
+from kapwa.languages.codes import NO_TAG, code_named, is_language_tag, tag_hint
 
 # Scripts written from right to left, by the subtags that name them.
 _FROM_RIGHT = re.compile(r"-(Adlm|Arab|Aran|Hebr|Mand|Mend|Nkoo|Rohg|Samr|Syrc|Thaa|Yezi)(-|$)", re.IGNORECASE)
@@ -48,6 +48,13 @@ def language(tag: str) -> Language:
         direction = "rtl" if _FROM_RIGHT.search(tag) else "ltr"
     name = match.name if match and match.tag == tag else f"{match.name} ({tag})" if match else tag
     return Language(tag, name, direction)
+
+
+def tag_of(text: str) -> str:
+    """Return the tag of a language by its own name, its English name or its tag; raise UsageError for none of these."""
+    name = text.strip().casefold()
+    tags = {spoken.name.casefold(): spoken.tag for spoken in known()}
+    return tags.get(name) or code_named(name) or checked_tag(text)
 
 
 def checked_tag(tag: str) -> str:

@@ -92,7 +92,7 @@ def checked_roles(roles: list[str]) -> list[str]:
     return [role for role in ROLES if role in roles]
 
 
-def invite(project: Project, roles: list[str]) -> str:
+def invite(project: Project | None, roles: list[str]) -> str:
     """Make an invitation for one person and return its code, which is kept nowhere."""
     code = new_code()
     Invitation.objects.create(project=project, code=hashed(code), roles=checked_roles(roles))
@@ -102,11 +102,14 @@ def invite(project: Project, roles: list[str]) -> str:
 def ask_back(member: Membership, maker: str) -> str:
     """Make a code by which a member comes back, once somebody else than ``maker`` agreed; return it.
 
-    The member's own code lives until it is used; a code that was made before for them opens nothing more.
+    One that members make for themselves, to keep on paper, needs nobody's word. The member's own code lives until it is
+    used; a code that was made before for them, in the same of these two ways, opens nothing more.
     """
-    Invitation.objects.filter(member=member, used=None).delete()
-    code = new_code()
-    Invitation.objects.create(project=member.project, code=hashed(code), roles=member.roles, member=member, maker=maker)
+    agreed = maker if maker == member.author else ""
+    earlier = Invitation.objects.filter(member=member, used=None)
+    (earlier.filter(maker=maker) if agreed else earlier.exclude(maker=member.author)).delete()
+    code, of = new_code(), {"project": member.project, "roles": member.roles, "member": member}
+    Invitation.objects.create(**of, code=hashed(code), maker=maker, agreed=agreed)
     return code
 
 
@@ -132,7 +135,7 @@ def join(invitation: Invitation, pseudonym: str, person: Person | None = None) -
         raise UsageError(_("Somebody has just used this invitation."), hint=_("Ask for your own invitation."))
     code, member = new_code(), invitation.member
     if member is not None and member.person is not None:
-        if member.person.memberships.exclude(pk=member.pk).exists():
+        if invitation.maker != member.author and member.person.memberships.exclude(pk=member.pk).exists():
             # Whoever runs one project may let somebody back into that one alone, not into others as them.
             member.person = Person()
         change(member.person, access=hashed(code))

@@ -119,10 +119,10 @@ class Invitation(models.Model):
     """A code for one person; ``member`` where it lets somebody back in who lost their own code.
 
     ``maker`` and ``agreed``: the authors who made it and who agreed that the member comes back by it; before, it opens
-    nothing.
+    nothing. Without a ``project`` it is the code of whoever runs the studio, with which they begin one.
     """
 
-    project = models.ForeignKey(Project, models.CASCADE, related_name="invitations")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, related_name="invitations")
     code = models.CharField(max_length=64, unique=True)
     roles = models.JSONField(default=list)
     member = models.ForeignKey(Membership, models.CASCADE, null=True, related_name="invitations")

@@ -121,7 +121,9 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 (
                     "project",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="invitations", to="studio.project"),
+                    models.ForeignKey(
+                        null=True, on_delete=models.CASCADE, related_name="invitations", to="studio.project"
+                    ),
                 ),
                 ("code", models.CharField(max_length=64, unique=True)),
                 ("roles", models.JSONField(default=list)),

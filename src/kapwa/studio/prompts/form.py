@@ -21,6 +21,7 @@ FORMS["eecc"] = Form(
     release=PromptRelease,
     menu="studio/menu_prompts.html",
     settings=("attribute",),
+    tasks=("eecc/qa", "eecc/stories"),
     home=home,
     take_in=_take_in,
 )

@@ -23,6 +23,7 @@ FORMS["blend"] = Form(
     release=EverydayRelease,
     menu="studio/menu_questions.html",
     settings=("people_each", "answers_each"),
+    tasks=("blend/saq",),
     home=home,
     take_in=_take_in,
     begin=add_prompts,

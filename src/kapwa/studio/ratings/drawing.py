@@ -45,15 +45,22 @@ def checked_kind(kind: str) -> str:
 
 
 def draw(
-    project: Project, kind: str, *sources: str | Path, sample: int = 0, seed: int = 1, raters: int = 3, **chosen: Any
+    project: Project,
+    kind: str,
+    *sources: str | Path,
+    sample: int = 0,
+    seed: int = 1,
+    raters: int = 3,
+    by: str = "",
+    **chosen: Any,
 ) -> TaskSet:
     """Draw ``sample`` texts for ``raters`` people each, and return the set; earlier sets stay as they are.
 
     ``sources``: the folder of a run, for pairs of two; for an audit that of its draw; for the baseline data of items
     with options, or nothing for the project's accepted situations. ``sample``: 60 without it, for the baseline and an
-    audit all. ``chosen``: the ``variant`` of the
-    items, and values as ``where``. What an earlier set of the kind holds is not drawn again. Raises UsageError for
-    sources that do not fit the kind, and for too few texts.
+    audit all. ``by``: the author who draws. ``chosen``: the ``variant`` of the items, and values as ``where``. What an
+    earlier set of the kind holds is not drawn again. Raises UsageError for sources that do not fit the kind, and for
+    too few texts.
     """
     opened = [open_run(path) for path in sources if kind not in (BASELINE, AUDIT)]
     suites, tasks = ([run.manifest[name] for run in opened] for name in ("suite", "task"))
@@ -83,8 +90,14 @@ def draw(
             message = f"There are {len(texts)} to draw from, besides {len(rows) - len(texts)} that were drawn before."
             raise UsageError(message, hint="Draw fewer with --sample, name a larger run, or accept situations first.")
         body = {"kind": kind, "seed": seed, "sample": wanted, "raters": raters, "runs": runs, "texts": texts[:wanted]}
-        event = record(project, "tasks.drawn", body, actor="")
+        event = record(project, "tasks.drawn", body, actor=by)
     return TaskSet.objects.get(id=str(event.uuid))
+
+
+def drawable(runs: Sequence[Path]) -> list[Path]:
+    """Return those of ``runs`` that hold texts to judge."""
+    opened = map(open_run, runs)
+    return [run.path for run in opened if "answers" in run.tables or compares_texts(run.manifest["suite"])]
 
 
 def naming(made: TaskSet) -> int:

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db.models import Count, F
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError, UsageError
@@ -23,21 +25,23 @@ from kapwa.people.rating_forms import RATING_KEY
 from kapwa.records import Item
 from kapwa.report.people import choice_block, people_blocks
 from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.evaluating import runs_of
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
-from kapwa.studio.core.views.common import as_file, show, zipped
+from kapwa.studio.core.views.common import as_file, show, whole, zipped
 from kapwa.studio.ratings.audits import AUDIT, label_block, label_columns, label_of
 from kapwa.studio.ratings.desks import unchanged
-from kapwa.studio.ratings.drawing import BASELINE, RATED, checked_kind
+from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, checked_kind, draw, drawable, naming
 from kapwa.studio.ratings.tables import Drawn, Judgement, TaskSet
 from kapwa.studio.situations.release import first_number
 from kapwa.studio.situations.tables import Situation
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import csv_bytes
 
+_RATES = {suite: kind for kind, suite in RATED.items()}
 _PREFERRED = {0: FIRST, 1: SECOND, "tie": TIE, "bad": BAD, "": ""}
 
 
@@ -125,15 +129,24 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
         return choice_block(baseline, kind, project.culture, ("item", "items"))
 
 
-@page("results/", read=COORDINATORS)
+@page("results/", read=COORDINATORS, write=COORDINATORS, hold_write_lock=False)
 def results(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """List what was drawn for people, by kind, with how much of it is done."""
+    """List what was drawn for people, by kind, with how much of it is done; posted to, draw more."""
+    runs = {run.name: run for run in drawable(runs_of(visit.project))}
+    if request.method == "POST":
+        names = dict.fromkeys(name for name in request.POST.getlist("run") if name)
+        sources = [runs[name] for name in names if name in runs]
+        wanted = {name: whole(request.POST.get(name), default) for name, default in (("sample", 0), ("seed", 1))}
+        raters = max(1, whole(request.POST.get("raters"), 3, 100))
+        kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
+        made = draw(visit.project, kind, *sources, **wanted, raters=raters, by=visit.member.author)
+        return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
     counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
     sets: dict[str, list[TaskSet]] = {}
     for task_set in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
         sets.setdefault(task_set.kind, []).append(task_set)
     kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
-    return show(visit, "results", kinds=kinds)
+    return show(visit, "results", kinds=kinds, runs=runs, named=whole(request.GET.get("named")))
 
 
 @page("results/<slug:kind>/", read=COORDINATORS)

@@ -23,6 +23,7 @@ FORMS["kalahi"] = Form(
     release=SituationRelease,
     menu="studio/menu_situations.html",
     settings=("quorum", "questions"),
+    tasks=("kalahi/mc", "kalahi/open"),
     home=home,
     take_in=_take_in,
     questionnaire=questions_of,

@@ -7,6 +7,7 @@ import uuid as uuids
 import zipfile
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -19,16 +20,27 @@ from kapwa.people.agreement import NAMES
 from kapwa.studio.core.desks import offered
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import record
-from kapwa.studio.core.members import names, waiting_back
-from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
+from kapwa.studio.core.members import ask_back, names, waiting_back
+from kapwa.studio.core.roles import (
+    COORDINATOR,
+    COORDINATORS,
+    INTERPRETERS,
+    MERGERS,
+    MODERATORS,
+    REVIEWERS,
+    TRANSLATORS,
+    WRITERS,
+)
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Event
+from kapwa.studio.core.tables import Event, Membership
+from kapwa.studio.settings import LOCAL, remembered_address
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 
 def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
+    memberships = Membership.objects.filter(person=visit.member.person, left=None)
     common = {
         "project": visit.project,
         "member": visit.member,
@@ -41,6 +53,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "form": form_of(visit.project),
         "merges": visit.may(MERGERS),
         "interprets": visit.may(INTERPRETERS),
+        "elsewhere": SimpleLazyObject(lambda: memberships.count() > 1),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
         "model": getattr(settings, "KAPWA_MODEL", ""),
@@ -74,6 +87,21 @@ def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:
 def named_agreement(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return those of the rows of coefficients that pages show, each with its ``name``."""
     return [{**row, "name": NAMES[row["coefficient"]]} for row in rows if row["coefficient"] in COEFFICIENTS_SHOWN]
+
+
+def shown_code(request: HttpRequest, code: str, role: str = "") -> tuple[str, str, str, str]:
+    """Return a code, its link, the link as a picture, and for whom it is."""
+    import segno
+
+    only_here = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
+    link = urljoin(remembered_address() if only_here else request.build_absolute_uri(), f"/join/{code}/")
+    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2), role
+
+
+def show_code(request: HttpRequest, member: Membership, code: str, onward: str, **context: Any) -> HttpResponse:
+    """Show somebody their new code; coordinators also get another, to come back with when they lose it."""
+    recovery = ask_back(member, member.author) if COORDINATOR in member.roles else ""
+    return render(request, "studio/code.html", {"code": code, "recovery": recovery, "onward": onward, **context})
 
 
 def as_file(content: bytes | str, name: str, kind: str = "application/zip") -> HttpResponse:

@@ -12,12 +12,14 @@ from django.utils.translation import gettext as _
 
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import lock_project, record
-from kapwa.studio.core.members import count_wrong, hashed, join, must_wait, refuse_taken, usable
+from kapwa.studio.core.members import count_wrong, hashed, invite, join, must_wait, refuse_taken, usable
 from kapwa.studio.core.security import locked_out, public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person
 from kapwa.studio.core.text import tidy, tidy_line
+from kapwa.studio.core.views.common import show_code, shown_code
 
-_INVITED = "invitation"
+# In the session: the invitation that was taken, and how many people a new project's coordinator invites, by role.
+INVITED, TAKING_PART = "invitation", "taking_part"
 
 
 @public_page("")
@@ -25,11 +27,10 @@ def start(request: HttpRequest) -> HttpResponse:
     """Show the projects of who is here, or where to type a code."""
     if not isinstance(request.user, Person):
         return render(request, "studio/enter.html", {"next": request.GET.get("next", "")})
-    memberships = Membership.objects.filter(person=request.user, left=None).select_related("project")
-    members = list(memberships.order_by("project__title"))
+    members = list(Membership.objects.filter(person=request.user, left=None).select_related("project"))
     if len(members) == 1:
         return redirect("home" if members[0].roles else "me", project=members[0].project.slug)
-    return render(request, "studio/projects.html", {"members": members})
+    return redirect("projects")
 
 
 @public_page("enter/", posts=True)
@@ -48,8 +49,8 @@ def enter(request: HttpRequest) -> HttpResponse:
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     if invitation is not None:
         request.session.cycle_key()  # whoever knew the session before knows it no more
-        request.session[_INVITED] = invitation.pk
-        return redirect("join_project")
+        request.session[INVITED] = invitation.pk
+        return redirect("join_project" if invitation.project else "begin")
     person = Person.objects.filter(access=hashed(code)).first()
     if person is None:
         count_wrong(address, code)
@@ -75,10 +76,10 @@ def arrive(request: HttpRequest, code: str) -> HttpResponse:
 @public_page("join/", posts=True)
 def join_project(request: HttpRequest) -> HttpResponse:
     """Choose a name to be known by, and come in; the code to come back with is shown once."""
-    chosen = Invitation.objects.select_related("project").filter(pk=request.session.get(_INVITED))
+    chosen = Invitation.objects.select_related("project").filter(pk=request.session.get(INVITED))
     invitation = usable(chosen).first()
-    if invitation is None:
-        return redirect("enter")
+    if invitation is None or invitation.project is None:
+        return redirect("begin" if invitation else "enter")
     here = request.user if isinstance(request.user, Person) and invitation.member is None else None
     if request.method != "POST":
         return render(request, "studio/join.html", {"invitation": invitation, "here": here})
@@ -87,15 +88,24 @@ def join_project(request: HttpRequest) -> HttpResponse:
     if invitation.member is None:
         refuse_taken(invitation.project, pseudonym, here)
     person, code = join(invitation, pseudonym, here)
-    author = Membership.objects.get(project=invitation.project, person=person).author
+    member = Membership.objects.get(project=invitation.project, person=person)
+    author = member.author
     came = ("member.returned", {}) if invitation.member else ("member.joined", {"roles": invitation.roles})
     record(invitation.project, *came, actor=author, subject=author)
-    del request.session[_INVITED]
+    del request.session[INVITED]
     login(request, person)
-    if not code:
-        return redirect("home", project=invitation.project.slug)
+    made = _invited(request, member)
     onward = reverse("home", args=[invitation.project.slug])
-    return render(request, "studio/code.html", {"code": code, "onward": onward})
+    return show_code(request, member, code, onward, made=made) if code or made else redirect(onward)
+
+
+def _invited(request: HttpRequest, member: Membership) -> list[tuple[str, str, str, str]]:
+    """Invite those of whom the form of a new project says that they take part; each with code, link, picture, role."""
+    made = []
+    for role, count in request.session.pop(TAKING_PART, {}).items():
+        made += [shown_code(request, invite(member.project, [role]), role) for _each in range(count)]
+        record(member.project, "member.invited", {"roles": [role], "count": count}, actor=member.author)
+    return made
 
 
 @public_page("leave/", posts=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib.auth import login, logout
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +16,7 @@ from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
+from kapwa.studio.core.evaluating import delete_evaluations
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.intake import token_of
 from kapwa.studio.core.kinds import RefusedError
@@ -23,7 +26,7 @@ from kapwa.studio.core.roles import EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, agreed, page
 from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
-from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.common import act, show, show_code
 from kapwa.studio.core.views.desk import waiting
 
 
@@ -65,7 +68,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
             code = new_code()
             change(person, access=hashed(code))
             login(request, person)
-            return show(visit, "code", code=code, onward="../me/")
+            return show_code(request, member, code, "../me/")
         pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
         refuse_taken(visit.project, pseudonym, person)
         known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
@@ -126,6 +129,7 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         raise UsageError(message, hint=_("Go back; nothing was changed."))
     if depth == "contributions":
         erase_author(visit.project, member.author)
+        transaction.on_commit(partial(delete_evaluations, visit.project), robust=True)
     gone = token_of(person.pk)  # whose answers that were never sent go from this device, too
     member.left = timezone.now()
     forget(member)

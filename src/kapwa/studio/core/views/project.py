@@ -1,33 +1,27 @@
-"""What a coordinator does: invite people, set the project up, freeze releases, take backups, look at the log."""
+"""What a coordinator does: invite people, set the project up, look at the log."""
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.utils import timezone
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.tables import Table
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core import consent as texts
-from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.forms import form_of
-from kapwa.studio.core.freeze import freeze, plan_release, release_files
 from kapwa.studio.core.languages import checked_tag, known, language
 from kapwa.studio.core.members import ask_back, invite
 from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership, Release, change
+from kapwa.studio.core.tables import Event, Membership, change
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
-from kapwa.studio.settings import LOCAL, remembered_address
+from kapwa.studio.core.views.common import act, show, shown_code, whole
 from kapwa.suites.eecc.form import attribute_of
 
 MOST_INVITED = 50
@@ -37,20 +31,20 @@ _SHOWN = 200
 @page("people/", read=COORDINATORS, write=COORDINATORS)
 def people(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List members; invite by codes that are shown once; change roles; let somebody back in who lost their code."""
-    made: list[tuple[str, str, str]] = []
+    made: list[tuple[str, str, str, str]] = []
     if request.method == "POST":
         action = request.POST.get("action")
         if action == "invite":
             roles = request.POST.getlist("roles")
             count = max(1, whole(request.POST.get("count"), 1, MOST_INVITED))
-            made = [_shown(request, invite(visit.project, roles)) for _one in range(count)]
+            made = [shown_code(request, invite(visit.project, roles)) for _one in range(count)]
             act(visit, "member.invited", {"roles": roles, "count": count})
         else:
             member = Membership.objects.filter(project=visit.project, author=request.POST.get("author", "")).first()
             if member is None or member.person is None:
                 raise UsageError(_("There is no such member."))
             if action == "again":
-                made.append(_shown(request, ask_back(member, visit.member.author)))
+                made.append(shown_code(request, ask_back(member, visit.member.author)))
                 act(visit, "member.return", {}, subject=member.author)
             else:
                 _set_roles(visit, member, request.POST.getlist("roles"))
@@ -66,15 +60,6 @@ def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     if COORDINATOR not in chosen and not any(COORDINATOR in other.roles for other in others):
         raise UsageError(_("A project needs a coordinator."), hint=_("Make somebody else a coordinator first."))
     change(member, roles=chosen)
-
-
-def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
-    """Return a code, its link, and the link as a picture."""
-    import segno
-
-    alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
-    link = urljoin(remembered_address() if alone else request.build_absolute_uri(), f"/join/{code}/")
-    return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2)
 
 
 @page("settings/", read=COORDINATORS, write=COORDINATORS)
@@ -137,40 +122,6 @@ def _settings_of(project: Any) -> dict[str, Any]:
 
 def _tags(project: Any) -> list[str]:
     return list(dict.fromkeys([*project.languages, project.gloss]))
-
-
-@page("releases/", read=COORDINATORS, write=COORDINATORS)
-def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """List releases, say what a new one would be, and freeze it."""
-    project = visit.project
-    if request.method == "POST":
-        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-            version = tidy(request.POST.get("version", ""), 40)
-            freeze(project, version, Path(place), actor=visit.member.author)
-        return redirect("releases", project=project.slug)
-    earlier = list(Release.objects.filter(project=project).order_by("-seq"))
-    plan = plan_release(project)
-    about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
-    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
-
-
-@page("releases/<str:version>/", read=COORDINATORS)
-def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
-    """Give a release as an archive, the same bytes at each download."""
-    release = get_object_or_404(Release, project=visit.project, version=version)
-    return zipped(release_files(visit.project, release), f"{visit.project.slug}-{release.version}")
-
-
-@page("backup/", read=COORDINATORS, write=COORDINATORS)
-def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Say what a backup holds; posted to, give an archive without identities and hidden votes, and log that."""
-    if request.method != "POST":
-        return show(visit, "backup")
-    act(visit, "backup.taken", {})
-    with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        export_project(visit.project, Path(place) / "backup.zip", whole=False)
-        content = (Path(place) / "backup.zip").read_bytes()
-    return as_file(content, f"{visit.project.slug}-{timezone.now():%Y-%m-%d}.zip")
 
 
 @page("log/", read=COORDINATORS)

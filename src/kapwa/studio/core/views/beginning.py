@@ -1,0 +1,122 @@
+"""Projects to begin, to bring back from an archive, and to choose from.
+
+Whoever runs the studio comes with the code that it printed at its start; coordinators begin further projects without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext_lazy as _l
+
+from kapwa.errors import KapwaError
+from kapwa.studio import commands
+from kapwa.studio.core.exchange import import_project
+from kapwa.studio.core.gate import MOST_ARCHIVED, brought
+from kapwa.studio.core.languages import known, tag_of
+from kapwa.studio.core.members import hashed, new_code
+from kapwa.studio.core.roles import COORDINATOR, ROLES
+from kapwa.studio.core.security import public_page
+from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
+from kapwa.studio.core.views.entry import INVITED, TAKING_PART
+from kapwa.studio.core.views.project import MOST_INVITED
+from kapwa.user_suites import fitting_name
+
+KINDS = {
+    "kalahi": _l("Situations from people's lives, with what one would and would not do in them"),
+    "blend": _l("Everyday questions, such as what people eat at a feast, and what many people answer"),
+    "eecc": _l("Prompts about concepts, to see how a model's texts change when a culture is named"),
+}
+
+
+class NewProject(forms.Form):
+    """What makes a project: what it is called, whose culture, languages, which form, and who takes part."""
+
+    title = forms.CharField(max_length=200)
+    culture = forms.CharField(max_length=200)
+    languages = forms.CharField(max_length=1000)
+    form = forms.ChoiceField(choices=KINDS.items())
+    slug = forms.CharField(max_length=63, required=False)
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        for role in ROLES:
+            self.fields[role] = forms.IntegerField(min_value=0, max_value=MOST_INVITED, required=False)
+        del self.fields[COORDINATOR]
+
+    def clean_languages(self) -> list[str]:
+        """Return the tags of the languages."""
+        return [_checked(tag_of, text) for text in self.cleaned_data["languages"].split(",")]
+
+    def clean_slug(self) -> str:
+        """Return the name for files; without one it is made of the title."""
+        return _checked(commands.free_name, self.cleaned_data["slug"] or fitting_name(self.data.get("title", "")))
+
+
+def _checked(check: Callable[[str], str], text: str) -> str:
+    """Return what ``check`` makes of a text; what it refuses is said beside the field."""
+    try:
+        return check(text)
+    except KapwaError as error:
+        raise forms.ValidationError(str(error)) from None
+
+
+@public_page("projects/")
+def projects(request: HttpRequest) -> HttpResponse:
+    """List the projects of who is here."""
+    if not isinstance(request.user, Person):
+        return redirect("enter")
+    members = Membership.objects.filter(person=request.user, left=None).select_related("project")
+    shown = {"members": members.order_by("project__title"), "begins": _coordinates(request)}
+    return render(request, "studio/projects.html", shown)
+
+
+def _coordinates(request: HttpRequest) -> bool:
+    memberships = Membership.objects.filter(person=request.user.pk, left=None).exclude(person=None)
+    return any(COORDINATOR in member.roles for member in memberships)
+
+
+@public_page("begin/", posts=True)
+def begin(request: HttpRequest) -> HttpResponse:
+    """Make a project by a form, or bring one back, and go on to come in as its coordinator.
+
+    Who came with the start's code may bring one back or come into one that is here, as they may on the command line.
+    """
+    start = Invitation.objects.filter(pk=request.session.get(INVITED), project=None, used=None).first()
+    if start is None and not _coordinates(request):
+        return redirect("enter")
+    action = request.POST.get("action")
+    files = request.FILES.dict()
+    form = NewProject(request.POST if action == "new" else None)
+    if form.is_valid():
+        about = {name: form.cleaned_data[name] for name in NewProject.base_fields}
+        project = commands.new_project(about.pop("slug"), language=about["languages"][0], **about)
+        request.session[TAKING_PART] = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
+    elif start and action == "restore" and "archive" in files:
+        project = _restored(request.POST.get("restored", ""), files)
+    elif start and action == "enter":
+        project = get_object_or_404(Project, slug=request.POST.get("project", ""))
+    else:
+        shown = {"form": form, "kinds": KINDS, "known": known(), "roles": ROLES, "start": start}
+        shown["projects"] = Project.objects.order_by("title") if start else ()
+        return render(request, "studio/begin.html", shown, status=400 if request.method == "POST" else 200)
+    start = start or Invitation(code=hashed(new_code()), roles=[COORDINATOR])
+    change(start, project=project)
+    request.session[INVITED] = start.pk
+    return redirect("join_project")
+
+
+def _restored(slug: str, files: Mapping[str, Any]) -> Project:
+    """Bring a project back from files that were sent, by what the command calls, too."""
+    with ExitStack() as kept:
+        paths = {
+            name: kept.enter_context(brought(files[name], (kind,), name=f"{name}{kind}", most=MOST_ARCHIVED))
+            for name, kind in (("archive", ".zip"), ("secret", ".secret"), ("withdrawn", ".jsonl"))
+            if name in files
+        }
+        return import_project(commands.free_name(slug), paths.pop("archive"), **paths)

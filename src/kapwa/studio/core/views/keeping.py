@@ -1,0 +1,112 @@
+"""What a coordinator does with a project as a whole: release it, evaluate releases, keep, check and fill it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+
+from kapwa.registry import load
+from kapwa.studio import commands
+from kapwa.studio.core import evaluating
+from kapwa.studio.core.exchange import export_project
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.freeze import freeze, plan_release, release_files
+from kapwa.studio.core.members import ask_back
+from kapwa.studio.core.roles import COORDINATORS, EVERYONE
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Release
+from kapwa.studio.core.text import tidy
+from kapwa.studio.core.views.common import act, as_file, show, zipped
+from kapwa.studio.doctor import BACKUPS, KEPT_DAYS, back_up
+
+# The policy that a report brings admits its own style and script, by their hashes; it is held to it from outside, too.
+_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+_APART = "sandbox allow-scripts; frame-ancestors 'none'"
+
+
+@page("releases/", read=COORDINATORS, write=COORDINATORS)
+def releases(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List releases, say what a new one would be, and freeze it."""
+    project = visit.project
+    if request.method == "POST":
+        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+            version = tidy(request.POST.get("version", ""), 40)
+            freeze(project, version, Path(place), actor=visit.member.author)
+        return redirect("evaluation", project=project.slug, version=version)
+    earlier = list(Release.objects.filter(project=project).order_by("-seq"))
+    plan = plan_release(project)
+    about: dict[str, Any] = {"n": len(plan.release.items), "step": plan.step, "why": plan.why}
+    return show(visit, "releases", releases=earlier, **about, held=plan.held, lacking=plan.lacking)
+
+
+@page("releases/<str:version>/", read=COORDINATORS)
+def release_archive(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
+    """Give a release as an archive, the same bytes at each download."""
+    release = get_object_or_404(Release, project=visit.project, version=version)
+    return zipped(release_files(visit.project, release), f"{visit.project.slug}-{release.version}")
+
+
+@page("releases/<str:version>/evaluation/", read=EVERYONE, write=COORDINATORS)
+def evaluation(request: HttpRequest, visit: Visit, version: str) -> HttpResponse:
+    """Say how a release is evaluated and what came of it; posted to, evaluate it here, where a model is."""
+    project = visit.project
+    release = get_object_or_404(Release, project=project, version=version)
+    if request.method == "POST":
+        task = request.POST.get("task", "")
+        model = evaluating.start(project, release, task)
+        act(visit, "release.evaluated", {"version": version, "task": task, "model": model})
+        return redirect("evaluation", project=project.slug, version=version)
+    model, known = evaluating.model_here(), evaluating.evaluations(project, release)
+    done = {row.task for row in known if row.busy or row.report}
+    tasks = [task for task in form_of(project).tasks if task not in done]
+    words = evaluating.command(form_of(project).tasks[0], model or "MODEL", f"{project.slug}-{version}", "runs")
+    shown = {"release": release, "known": known, "tasks": tasks, "runs_on": model, "command": " ".join(words)}
+    return show(visit, "evaluation", **shown, busy=any(row.busy for row in known))
+
+
+@page("releases/<str:version>/evaluation/<slug:suite>/<slug:task>/", read=EVERYONE)
+def evaluation_report(request: HttpRequest, visit: Visit, version: str, suite: str, task: str) -> HttpResponse:
+    """Give the report of a release's evaluation, as a page that only shows itself; before, how far it is."""
+    release = get_object_or_404(Release, project=visit.project, version=version)
+    row = evaluating.evaluation(visit.project, release, f"{suite}/{task}")
+    if row is None or row.report is None:
+        return redirect("evaluation", project=visit.project.slug, version=version)
+    text = row.report.read_text(encoding="utf-8")
+    brought = _POLICY.search(text)
+    policy = unescape(brought[1]) if brought else "default-src 'none'"
+    return HttpResponse(text, headers={"Content-Security-Policy": f"{policy}; {_APART}"})
+
+
+@page("backup/", read=COORDINATORS, write=COORDINATORS)
+def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Offer what keeps a project: posted to, give or write an archive, check, make a code to come back with, import.
+
+    The archive that is given has no identities and no hidden votes; the one with them stays on the studio's computer.
+    """
+    project, action, shown = visit.project, request.POST.get("action", "archive"), dict[str, Any]()
+    if request.method == "POST" and action == "archive":
+        act(visit, "backup.taken", {})
+        with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
+            export_project(project, Path(place) / "backup.zip", whole=False)
+            content = (Path(place) / "backup.zip").read_bytes()
+        return as_file(content, f"{project.slug}-{timezone.now():%Y-%m-%d}.zip")
+    if request.method == "POST" and action == "computer":
+        act(visit, "backup.taken", {})
+        shown["written"] = back_up(Path(settings.KAPWA_HOME) / BACKUPS, KEPT_DAYS, [project])
+    elif request.method == "POST" and action == "check":
+        shown["checked"] = commands.check([project.slug])
+        act(visit, "project.checked", {"differences": len(shown["checked"][2])})
+    elif request.method == "POST" and action == "recovery":
+        shown["recovery"] = ask_back(visit.member, visit.member.author)
+        act(visit, "member.recovery", {}, subject=visit.member.author)
+    elif request.method == "POST" and action == "pack":
+        shown["imported"] = form_of(project).take_in(project, f"sample:{tidy(request.POST.get('pack', ''), 80)}")
+    return show(visit, "backup", **shown, packs=load("suites", project.form).pack_names())

@@ -1,0 +1,440 @@
+"""An empty studio to projects with people, by pages alone; and what keeps, checks, draws and evaluates, by buttons."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import URL, Someone, a_situation, accepted, enter
+
+CODE = r"\d{4}(?:-\d{4}){3}"
+NEW = {
+    "action": "new",
+    "title": "Our Everyday Life",
+    "culture": "Filipino",
+    "languages": "Tagalog, العربية, Zulu, qaa-x-ours",
+    "form": "kalahi",
+}
+
+
+def starter() -> Someone:
+    """Whoever opened the link that the start printed."""
+    from kapwa.studio import commands
+
+    who = Someone("")
+    assert "Begin a project" in who.post("/enter/", {"code": commands.start_code()})
+    return who
+
+
+def codes(page: str) -> list[str]:
+    return re.findall(rf'class="code">({CODE})<', page)
+
+
+def test_an_empty_studio_becomes_a_project_with_people(studio: Path) -> None:
+    from kapwa.studio.models import Event, Membership, Project
+
+    who = starter()
+    joining = who.post("/begin/", NEW | {"writer": "2", "reviewer": "1"})
+    assert "Our Everyday Life" in joining
+    shown = who.post("/join/", {"pseudonym": "Ana"})
+    project = Project.objects.get()
+    assert (project.slug, project.form, project.language) == ("our-everyday-life", "kalahi", "tl")
+    assert project.languages == ["tl", "ar", "zu", "qaa-x-ours"]
+    ana = Membership.objects.get()
+    assert ana.roles == ["coordinator"]
+    assert [event.body for event in Event.objects.filter(kind="member.invited")] == [
+        {"roles": ["writer"], "count": 2},
+        {"roles": ["reviewer"], "count": 1},
+    ]
+    own = re.search(r'class="code shown">([\d-]+)<', shown)
+    recovery, *invited = codes(shown)
+    assert own
+    assert len({own[1], recovery, *invited}) == 5
+    # Codes stand nowhere but on this page, and the invited come in with their roles.
+    assert not any(code in who.get("/p/our-everyday-life/consent/") for code in (own[1], recovery, *invited))
+    berto = Someone("our-everyday-life").arrive(invited[0], "Berto")
+    assert Membership.objects.get(pseudonym="Berto").roles == ["writer"]
+    assert "recovery" not in berto.get("me/")
+
+
+def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.models import Project
+
+    old = commands.start_code()
+    new = commands.start_code()
+    who = Someone("")
+    assert "This is not the code" in who.post("/enter/", {"code": old}, 403)
+    for path in ("/begin/", "/projects/"):
+        assert "Sign in" in who.get(path)
+    assert "Sign in" in who.post("/begin/", NEW)
+    assert not Project.objects.exists()
+    who.post("/enter/", {"code": new})
+    who.post("/begin/", NEW)
+    other = Someone("")
+    assert "This is not the code" not in other.post("/enter/", {"code": new})  # until its bearer has come in
+    who.post("/join/", {"pseudonym": "Ana"})
+    assert "This is not the code" in Someone("").post("/enter/", {"code": new}, 403)
+    assert "Somebody has just used" in other.post("/join/", {"pseudonym": "Eve"}) or Project.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "says"),
+    [
+        ({"title": ""}, "title", "required"),
+        ({"languages": ""}, "languages", "required"),
+        ({"languages": "ar, ???"}, "languages", "language tag"),
+        ({"form": "poems"}, "form", "poems"),
+        ({"slug": "Our Life"}, "slug", "cannot be a project"),
+        ({"slug": "baryo"}, "slug", "already exists"),
+        ({"writer": "51"}, "writer", "50"),
+        ({"writer": "-1"}, "writer", "0"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field_and_what_was_typed_stays(
+    project: Any, change: dict[str, str], field: str, says: str
+) -> None:
+    from kapwa.studio.models import Project
+
+    page = starter().post("/begin/", NEW | {"culture": "<b>Kultura</b>"} | change, 400)
+    wrong = re.findall(r'class="wrong" id="wrong-(\w+)" role="alert">([^<]+)<', page)
+    assert [name for name, _text in wrong] == [field]
+    assert says in wrong[0][1]
+    assert "&lt;b&gt;Kultura&lt;/b&gt;" in page
+    assert Project.objects.count() == 1
+
+
+def test_a_title_in_any_script_has_a_name_for_files(studio: Path) -> None:
+    from kapwa.studio.models import Project
+
+    starter().post("/begin/", NEW | {"title": "حياتنا"})
+    assert Project.objects.get().slug == "my-benchmark"
+
+
+def test_a_coordinator_begins_another_project_and_changes_between_them(people: dict[str, Someone]) -> None:
+    ana, berto = people["ana"], people["berto"]
+    assert "Your projects" in ana.get("")
+    assert "Your projects" not in berto.get("")
+    assert "Begin a project" in ana.get("/projects/")
+    assert "Begin a project" not in berto.get("/projects/")
+    assert "Sign in" in berto.get("/begin/")
+    page = ana.get("/begin/")
+    assert "Bring a project back" not in page  # for whoever runs the studio alone
+    assert "Come into a project" not in page
+    ana.post("/begin/", NEW)
+    ana.post("/join/", {"pseudonym": "Ana"})
+    listed = ana.get("/")
+    assert "Baryo" in listed
+    assert "Our Everyday Life" in listed
+    assert ana.get("/p/our-everyday-life/consent/")
+    # Restoring and coming into others' projects take the start's code.
+    for action in ({"action": "enter", "project": "baryo"}, {"action": "restore", "restored": "x"}):
+        ana.post("/begin/", action, 400)
+
+
+def test_whoever_runs_the_studio_comes_into_a_project_that_nobody_can_enter(people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Event, Membership
+
+    who = starter()
+    assert "Baryo" in who.get("/begin/")
+    who.post("/begin/", {"action": "enter", "project": "baryo"})
+    who.post("/join/", {"pseudonym": "Owner"})
+    owner = Membership.objects.get(pseudonym="Owner")
+    assert owner.roles == ["coordinator"]
+    assert Event.objects.filter(kind="member.joined", actor=owner.author).exists()  # as somebody new, and seen
+
+
+def test_a_recovery_code_brings_back_its_owner_alone_and_once(people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Membership
+
+    ana = people["ana"]
+    (first,) = codes(ana.post("backup/", {"action": "recovery"}))
+    (recovery,) = codes(ana.post("backup/", {"action": "recovery"}))
+    assert "This is not the code" in Someone("").post("/enter/", {"code": first}, 403)
+    # A code that another coordinator makes for her neither needs hers nor ends it.
+    member = Membership.objects.get(pseudonym="Ana")
+    people["dina"].post("people/", {"action": "again", "author": member.author}, 403)
+    back = Someone("baryo").arrive(recovery, "")
+    assert back.code
+    assert back.code != recovery
+    assert Membership.objects.get(pseudonym="Ana").person == member.person
+    assert "People" in back.get("people/")
+    assert "Sign in" in ana.get("people/")  # her old code opens nothing more
+    assert "This is not the code" in Someone("").post("/enter/", {"code": recovery}, 403)
+    people["berto"].post("backup/", {"action": "recovery"}, 403)
+
+
+def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Membership
+
+    ana = people["ana"]
+    ana.post("/begin/", NEW | {"writer": "1"})
+    recovery, _invited = codes(ana.post("/join/", {"pseudonym": "Ana"}))
+    back = Someone("our-everyday-life").arrive(recovery, "")
+    assert (
+        Membership.objects.filter(person=Membership.objects.get(project__slug="baryo", pseudonym="Ana").person).count()
+        == 2
+    )
+    assert "Baryo" in back.get("/projects/")
+
+
+def test_a_new_code_of_ones_own_ends_the_recovery_code_before(people: dict[str, Someone]) -> None:
+    (recovery,) = codes(people["ana"].post("backup/", {"action": "recovery"}))
+    shown = people["ana"].post("me/", {"action": "code"})
+    assert len(codes(shown)) == 1
+    assert "This is not the code" in Someone("").post("/enter/", {"code": recovery}, 403)
+    assert codes(people["berto"].post("me/", {"action": "code"})) == []
+
+
+def archive_of(project: Any, folder: Path) -> dict[str, Any]:
+    from kapwa.studio.core.exchange import export_project
+
+    export_project(project, folder / "whole.zip", secret=folder / "whole.secret")
+    return {
+        name: io.BytesIO((folder / f"whole.{end}").read_bytes())
+        for name, end in (("archive", "zip"), ("secret", "secret"))
+    }
+
+
+def test_an_archive_comes_back_into_an_empty_studio_with_whoever_withdrew_gone(
+    people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.core import withdrawals
+    from kapwa.studio.models import Event, Membership, Project
+
+    people["berto"].post("situations/new/", a_situation())
+    project = Project.objects.get()
+    files = archive_of(project, tmp_path)
+    salt, events = project.salt, Event.objects.count()
+    mark = withdrawals.mark(Membership.objects.get(pseudonym="Berto").author)
+    gone = io.BytesIO(json.dumps({"who": mark, "depth": "contributions"}).encode() + b"\n")
+    # Where it is still here, nothing happens to it.
+    who = starter()
+    asked = {"action": "restore", "restored": "again"}
+    assert "already has the project" in who.post("/begin/", asked | archive_of(project, tmp_path), 400)
+    assert Project.objects.count() == 1
+    Project.objects.all().delete()
+    assert "cannot be a project" in who.post("/begin/", asked | files | {"restored": "no good"}, 400)
+    bad = {"archive": io.BytesIO(b"no archive")}
+    assert "is not an archive" in who.post("/begin/", asked | bad, 400)
+    assert not Project.objects.exists()
+    who.post("/begin/", asked | archive_files(files) | {"withdrawn": gone})
+    who.post("/join/", {"pseudonym": "Owner"})
+    restored = Project.objects.get()
+    assert (restored.slug, restored.salt) == ("again", salt)
+    assert Event.objects.filter(project=restored).count() >= events
+    assert not Membership.objects.filter(pseudonym="Berto").exists()
+    assert "kaklase" not in json.dumps(list(Event.objects.values_list("body", flat=True)))
+    # Everybody else's code works as before, as the studio's secret is the same.
+    assert "Baryo" in Someone("again").post("/enter/", {"code": people["carla"].code})
+
+
+def archive_files(files: dict[str, Any]) -> dict[str, Any]:
+    for file in files.values():
+        file.seek(0)
+    return files
+
+
+def test_check_backup_and_sample_pack_are_buttons(people: dict[str, Someone], tmp_path: Path, monkeypatch: Any) -> None:
+    from django.conf import settings
+
+    from kapwa.studio.models import Event, Situation, Topic
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    ana = people["ana"]
+    taken = ana.post("backup/", {"action": "pack", "pack": "filipino"})
+    assert "new draft" in taken
+    assert Situation.objects.count() > 5
+    assert "There is no" in ana.post("backup/", {"action": "pack", "pack": "../nothing"}, 400)
+    ana.post("topics/", {"name": "pista"})
+    assert "every table agrees" in ana.post("backup/", {"action": "check"})
+    Topic.objects.update(name="other")
+    assert "differs from its events" in ana.post("backup/", {"action": "check"})
+    assert Topic.objects.get().name == "other"  # it looks, and changes nothing
+    assert Event.objects.filter(kind="project.checked").last().body == {"differences": 1}
+    assert "baryo-" in ana.post("backup/", {"action": "computer"})
+    (archive,) = (tmp_path / "backups").glob("baryo-*.zip")
+    assert "Berto" in zipfile.ZipFile(archive).read("members.jsonl").decode()
+    given = ana.client.post(ana.full("backup/")).content  # what leaves the computer names nobody
+    assert "Berto" not in zipfile.ZipFile(io.BytesIO(given)).read("members.jsonl").decode()
+    for action in ("check", "computer", "pack", "recovery"):
+        people["dina"].post("backup/", {"action": action}, 403)
+
+
+def a_release(people: dict[str, Someone], n: int = 1) -> str:
+    for number in range(1, n + 1):
+        people["berto"].post("situations/new/", a_situation(f"Nena {number}"))
+        people["berto"].post(f"situations/{number}/submit/")
+        accepted(people, number, "carla", "edo")
+    return people["ana"].post("releases/", {"version": "1.0.0"})
+
+
+def test_situations_and_runs_are_drawn_by_a_button(
+    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+) -> None:
+    from django.conf import settings
+
+    from kapwa.studio.models import Event, TaskSet
+    from kapwa.studio.ratings.drawing import BASELINE
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    a_release(people, 2)
+    ana = people["ana"]
+    page = ana.post("results/", {"run": "", "sample": "1", "raters": "2", "seed": "7"})
+    drawn = TaskSet.objects.get()
+    assert (drawn.kind, drawn.sample, drawn.raters, drawn.seed) == (BASELINE, 1, 2, 7)
+    assert Event.objects.get(kind="tasks.drawn").actor
+    assert "1 drawn, 2 people for each" in page
+    assert "There are 1 to draw from" in ana.post("results/", {"run": "", "sample": "5"}, 400)
+    assert "is not a whole number" in ana.post("results/", {"run": "", "raters": "many"}, 400)
+    people["berto"].post("results/", {"run": ""}, 403)
+
+
+def wait(who: Someone, path: str) -> str:
+    end = time.monotonic() + 500
+    while "running" in (page := who.get(path)):
+        assert time.monotonic() < end, page
+        time.sleep(0.5)
+    return page
+
+
+@pytest.mark.slow
+def test_a_release_is_evaluated_here_and_members_read_its_report(
+    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any, needs_torch: None
+) -> None:
+    from django.conf import settings
+
+    from kapwa.studio.core import evaluating
+    from kapwa.studio.models import Project, TaskSet
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    page = a_release(people)
+    path, ana = "releases/1.0.0/evaluation/", people["ana"]
+    assert "kapwa run kalahi/mc --model smollm2 --data baryo-1.0.0 --out runs" in page
+    assert "Nobody has evaluated" in people["edo"].get(path)
+    assert "<button" not in people["edo"].get(path).split("<main")[1]
+    people["edo"].post(path, {"task": "kalahi/mc"}, 403)
+    assert "There is no such page" in ana.post(path, {"task": "../x"}, 400)
+    ana.post(path, {"task": "kalahi/mc"})
+    assert "answering somebody else" in ana.post(path, {"task": "kalahi/open"}, 400)
+    # Stopped with the studio, it goes on where it was.
+    evaluating.stop()
+    assert "stopped" in ana.get(path)
+    assert "stopped" in ana.get(f"{path}kalahi/mc/")  # in place of a report
+    ana.post(path, {"task": "kalahi/mc"})
+    assert "finished" in wait(ana, path)
+    answer = people["edo"].client.get(f"/p/baryo/{path}kalahi/mc/")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "'sha256-" in policy
+    assert "unsafe" not in policy
+    assert policy.endswith("sandbox allow-scripts; frame-ancestors 'none'")
+    assert "smollm2" in answer.content.decode()
+    assert Someone("baryo").client.get(f"/p/baryo/{path}kalahi/mc/").status_code == 302
+    # Its texts can be drawn for people, and they go when somebody withdraws what they wrote.
+    assert "kalahi-mc-smollm2" not in ana.get("results/")  # a choice among responses has no text
+    whole = evaluating.command
+    monkeypatch.setattr(evaluating, "command", lambda *words: [*whole(*words), "--max-new-tokens", "2"])  # in seconds
+    ana.post(path, {"task": "kalahi/open"})
+    wait(ana, path)
+    (run,) = re.findall("kalahi-open-smollm2-[0-9a-f]{8}", ana.get("results/"))
+    ana.post("results/", {"run": run, "sample": "1"})
+    assert TaskSet.objects.get().kind == "criteria"
+    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert evaluating.runs_of(Project.objects.get()) == []
+
+
+def test_an_evaluation_that_fails_says_why_to_coordinators(
+    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+) -> None:
+    from django.conf import settings
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    monkeypatch.setattr(settings, "KAPWA_MODEL", "replay:/no/such/<b>file</b>.jsonl", raising=False)
+    a_release(people)
+    path = "releases/1.0.0/evaluation/"
+    people["ana"].post(path, {"task": "kalahi/mc"})
+    page = wait(people["ana"], path)
+    assert "stopped" in page
+    assert "no such file" in page
+    assert "<b>file" not in page
+    assert "no such file" not in people["edo"].get(path)
+    # The release lies there, too, and goes with the words of somebody who withdraws them.
+    assert (tmp_path / "evaluations" / "baryo" / "baryo-1.0.0").is_dir()
+    people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert not (tmp_path / "evaluations" / "baryo").exists()
+
+
+def test_without_a_model_the_page_gives_the_command_alone(
+    people: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+) -> None:
+    from django.conf import settings
+
+    from kapwa.studio.core import evaluating
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    monkeypatch.setattr(evaluating, "backends", list)
+    page = a_release(people)
+    assert "kapwa run kalahi/mc --model MODEL --data baryo-1.0.0 --out runs" in page
+    assert "Evaluate MODEL" not in page
+    assert "No model is configured" in people["ana"].post("releases/1.0.0/evaluation/", {"task": "kalahi/mc"}, 400)
+
+
+def test_serve_begins_an_empty_folder_and_opens_the_browser(tmp_path: Path) -> None:
+    """As the starter does; what it opens in the browser is the link that begins, and later the studio."""
+    browser = f"{sys.executable} -c \"import sys; open('opened', 'w').write(sys.argv[1])\" %s"
+    opened, command = tmp_path / "opened", [sys.executable, "-m", "kapwa", "studio", "serve", "--open", "--port", "0"]
+    refused = subprocess.run(command[:5], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "There is no studio" in refused.stderr
+    server = subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, "BROWSER": browser}, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stderr is not None
+        lines = [server.stderr.readline(), server.stderr.readline()]
+        end = time.monotonic() + 60
+        while not (opened.is_file() and opened.read_text()):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+    link = re.search(rf"To begin a project, open (http://127.0.0.1:\d+/join/{CODE}/)", lines[1])
+    assert link
+    assert opened.read_text() == link[1]
+    # One that lost its database is not made anew.
+    (tmp_path / "kapwa-studio" / "studio.sqlite").unlink()
+    lost = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert "has lost its database" in lost.stderr
+
+
+def test_start_codes_are_counted_as_wrong_ones_are(studio: Path) -> None:
+    """Guessing the start's code is no easier than guessing anybody's."""
+    from kapwa.studio.core.members import MOST_ALIKE
+
+    who = Someone("")
+    answers = [
+        who.client.post("/enter/", {"code": f"1234-5600-0000-{n:04}"}).status_code for n in range(MOST_ALIKE + 2)
+    ]
+    assert answers[-1] == 429
+
+
+def test_who_is_invited_by_the_command_gets_a_recovery_code_where_they_coordinate(project: Any) -> None:
+    from kapwa.studio import commands
+
+    shown = {}
+    for role in ("coordinator", "writer"):
+        code = commands.invite_people(project, [role], 1, URL)[0].code
+        who = Someone("baryo")
+        who.post("/enter/", {"code": code})
+        shown[role] = codes(who.post("/join/", {"pseudonym": role}))
+    assert [len(found) for found in shown.values()] == [1, 0]
+    assert enter(project, "Edo", "rater")
