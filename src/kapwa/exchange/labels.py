@@ -107,7 +107,10 @@ def read_labels(
             read = list(sheet_labels(path, criterion))
         labels += read
         filled |= {path.with_suffix("")} if read else set()
-    empty = sorted({path.with_suffix("") for path in files} - filled)
+    # Where labels stand in tables of their own, as those of the studio do, the sheets of the draw were not used.
+    on_sheets = any(label.form for label in labels)
+    expected = {path.with_suffix("") for path in files if on_sheets or not (path.parent.parent / DRAW).is_file()}
+    empty = sorted(expected - filled)
     notes = [f"Not filled in: {', '.join(path.name for path in empty[:5])}{', …' * (len(empty) > 5)}."] if empty else []
     if some and not labels:
         message = "no label is filled in." if files else "holds no sheets."
