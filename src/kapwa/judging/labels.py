@@ -17,7 +17,7 @@ from kapwa.judging.rubrics import CANNOT
 from kapwa.judging.verdicts import ANSWER_SCHEMA, State, Verdict, verdict_frame
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, refuse_repeats, remark_of
 from kapwa.people.rating_files import parse_answer
-from kapwa.tables_io import Row, read_sheet
+from kapwa.tables_io import Row
 
 _FORM_ID = re.compile(r"(audit-\d+-[0-9a-f]{8})-(.+-p\d+)")
 _CANNOT = (CANNOT, "cannot-assess", "can't assess", "don't know", "?")
@@ -59,13 +59,12 @@ def label_value(cell: Cell) -> tuple[State, float | None]:
     raise cell.error(f"{cell.shown} is neither yes, no nor {CANNOT!r}.", hint)
 
 
-def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
+def sheet_labels(rows: Sequence[Row], path: Path, criterion: str) -> Iterator[Label]:
     """Yield the labels of a filled sheet, a table of verdicts, or a plain table; rows without a label are passed over.
 
     A plain table has ``rater``, the column ``criterion``, and ``answer`` (the code on the sheet) or ``item_id`` with
     ``system``, ``variant`` and ``sample`` where they are needed. Raises DataError for anything else.
     """
-    rows = read_sheet(path)
     header = header_of(rows)
     is_verdicts = {"value", "state", "rater"} <= set(header)
     column = "value" if is_verdicts else criterion
