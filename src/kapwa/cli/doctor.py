@@ -96,7 +96,8 @@ def _log(path: Path, form: str, json: bool) -> None:
             needed = ["too few" if place[name] is None else f"{place[name]:,}" for name in LABELS_FOR]
             rows.append((" / ".join(place[name] for name in STRATUM), f"{place['questions']:,}", *needed))
         show_table((*_PLACE, "Questions", *(f"Labels for {width}" for width in _WIDTHS)), rows)
-        tell(f"So many if people and {run['audited']} judge 85 % alike. Next: kapwa import {path} --format {form}\n")
+        tell(f"So many labels if people and {run['audited']} judge 85 % alike.")
+    tell(f"Next: kapwa import {shlex.quote(str(path))} --format {form}")
 
 
 def _labels(path: Path, json: bool) -> None:
@@ -146,16 +147,15 @@ def _draw(folder: Path, json: bool) -> None:
     rows = []
     for row in counts.iter_rows(named=True):
         surely = "–" if row["half_width"] is None else f"± {100 * row['half_width']:.1f}"
-        numbers = [str(row[name]) for name in ("drawn", "labelled", "missing")]
         left = row["questions"] - row["labelled"]
-        numbers += [surely, *("too few" if row[name] > left else f"{row[name]:,}" for name in MISSING)]
+        more = ["too few" if row[name] > left else f"{row[name]:,}" for name in MISSING]
         allows = _allowed(row["questions"], row["labelled"], row["missing"])
-        rows.append((" / ".join(row[name] for name in STRATUM), *numbers, allows))
-    missing = (f"More for {width}" for width in _WIDTHS)
-    show_table((*_PLACE, "Drawn", "Labelled", "Missing", "Points", *missing, "What this allows"), rows)
-    tell(
-        "Points: how surely the labels alone tell people's share (95 %); a scorer may save some of those still missing."
-    )
+        where = " / ".join(row[name] for name in STRATUM)
+        rows.append((where, f"{row['labelled']} of {row['drawn']}", surely, *more, allows))
+    missing = (f"For {width}" for width in _WIDTHS)
+    show_table((*_PLACE, "Labelled", "Points", *missing, "What this allows"), rows)
+    tell("Points: so surely do the labels alone tell people's share (95 %).")
+    tell("For ± 10, ± 5: how many more it takes; a scorer may save some of them.")
 
 
 def _allowed(questions: int, labelled: int, missing: int) -> str:
