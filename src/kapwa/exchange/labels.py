@@ -59,8 +59,6 @@ def labelled(
     population = population_of(runs, metric=metric, variant=variant)
     draw = as_drawn(population, "correct") if drawn is None else drawn
     read, notes = read_labels(places, draw.asked.criterion)
-    read, others = _without_others(read, draw)
-    notes = (*notes, *others)
     verdicts = verdicts_of(read, draw)
     if scorer is None:
         return Labelled(runs, population, draw, verdicts, notes)
@@ -76,14 +74,6 @@ def _of_draw(draw: Draw, metric: str | None, variant: str | None) -> tuple[str, 
             message = f"The labels are of the draw {draw.id}, which is of {drawn}, not of {wanted}."
             raise UsageError(message, hint=f"Leave {option} out, or draw from {wanted}: kapwa audit sample.")
     return draw.metric, variants
-
-
-def _without_others(labels: Sequence[Label], draw: Draw) -> tuple[list[Label], list[str]]:
-    """Pass over labels of other draws in tables that hold labels of this one, too, as those of the studio do."""
-    tables = {label.place.path for label in labels if label.draw and label.draw == draw.id and not label.form}
-    kept = [label for label in labels if label.draw in ("", draw.id) or label.place.path not in tables]
-    passed = len(labels) - len(kept)
-    return kept, [f"{passed} labels of other draws are passed over: {draw.id} is applied."] if passed else []
 
 
 def read_labels(
@@ -104,9 +94,9 @@ def read_labels(
         labels += read
         filled |= {path.with_suffix("")} if read else set()
     # Where labels stand in tables of their own, as those of the studio do, the sheets of the draw were not used.
-    on_sheets = any(label.form for label in labels)
-    expected = {path.with_suffix("") for path in files if on_sheets or not (path.parent.parent / DRAW).is_file()}
-    empty = sorted(expected - filled)
+    sheets = {path.with_suffix("") for path in files if (path.parent.parent / DRAW).is_file()}
+    unused = set() if sheets & filled else sheets
+    empty = sorted({path.with_suffix("") for path in files} - filled - unused)
     notes = [f"Not filled in: {', '.join(path.name for path in empty[:5])}{', …' * (len(empty) > 5)}."] if empty else []
     if some and not labels:
         message = "no label is filled in." if files else "holds no sheets."
@@ -148,8 +138,7 @@ def label_counts(folder: Path) -> pl.DataFrame:
     :func:`kapwa.judging.plan.labels_missing`.
     """
     drawn = read_draw(folder)
-    read, _ = read_labels([folder], drawn.asked.criterion, some=False)
-    labels, _ = _without_others(read, drawn)
+    labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
     by_answer = verdicts_of(labels, drawn).group_by("run", *UNIT).agg(label=pl.col("value").mean())
     answers = drawn.key.join(by_answer, on=["run", *UNIT], how="left", maintain_order="left")
     strata = pl.DataFrame(drawn.strata)

@@ -155,9 +155,14 @@ def check_distinct(runs: Sequence[Run]) -> None:
         raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
 
 
+def sampled_answers(run: Run) -> pl.DataFrame:
+    """The answers of a run with their samples; a run of one sample an item may have no column that says so."""
+    return run.answers if "sample" in run.answers.columns else run.answers.with_columns(sample=pl.lit(0, pl.Int64))
+
+
 def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.DataFrame:
-    """The answers of one run, each with its score; a run of one sample an item may have no column that says so."""
-    answers = run.answers if "sample" in run.answers.columns else run.answers.with_columns(sample=pl.lit(0, pl.Int64))
+    """The answers of one run, each with its score."""
+    answers = sampled_answers(run)
     rule = pl.col("rule").is_in(_SURE_RULES) if "rule" in answers.columns else pl.lit(value=True)
     texts = answers.select(*UNIT, "text", sure=rule.fill_null(value=False))
     scores = run.scores.filter((pl.col("metric") == metric) & pl.col("variant").is_in(variants))
