@@ -199,12 +199,16 @@ def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:
     return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
 
 
+def _design(part: pl.DataFrame) -> tuple[Any, pl.Series, pl.Series]:
+    """The probability with which each answer was drawn, its stratum and its cluster."""
+    return part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
+
+
 def corrected_rows(part: pl.DataFrame) -> list[Corrected]:
     """The corrected means of one run and variant: of each stratum, then, where there are several, over them."""
-    value, label = _arrays(part, "value", "label")
-    chances, strata, clusters = part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
-    rows = corrected_means(value, label, chances, strata, clusters)
-    return rows + ([corrected_over_strata(value, label, chances, strata, clusters)] if len(rows) > 1 else [])
+    answers = (*_arrays(part, "value", "label"), *_design(part))
+    rows = corrected_means(*answers)
+    return rows + ([corrected_over_strata(*answers)] if len(rows) > 1 else [])
 
 
 def _score_rows(
@@ -246,9 +250,8 @@ def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, A
         for a, b in combinations([name for name in systems if (name, variant) in parts], 2):
             both = parts[a, variant].join(parts[b, variant], on=UNIT, suffix="_b", maintain_order="left")
             scores_a, scores_b, labels_a, labels_b = _arrays(both, "value", "value_b", "label", "label_b")
-            chances, strata, clusters = both["probability"].fill_null(1.0).to_numpy(), both["stratum"], both["cluster"]
-            for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, chances, strata, clusters):
-                where = _where(row, variant, metric, strata.n_unique())
+            for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, *_design(both)):
+                where = _where(row, variant, metric, both["stratum"].n_unique())
                 yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
 
 
