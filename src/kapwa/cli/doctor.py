@@ -54,6 +54,8 @@ def doctor(
 
 def _log_form(path: Path) -> str | None:
     """Which tool's log a file is, or a folder holds; None: none that is known."""
+    if (path / "run.json").is_file():
+        return None
     if path.is_dir():
         holds = {"lm-eval": "results_*.json", "inspect": "*.eval"}
         return next((form for form, pattern in holds.items() if next(path.rglob(pattern), None)), None)
@@ -102,10 +104,10 @@ def _log(path: Path, form: str, json: bool) -> None:
 
 def _labels(path: Path, json: bool) -> None:
     """Say what a file of labels holds, and how far it goes by itself."""
-    from kapwa.exchange.labels import told_by_labels
+    from kapwa.exchange.labels import labels_summary
     from kapwa.judging.plan import MISSING
 
-    facts = told_by_labels(path, "right")
+    facts = labels_summary(path)
     if json:
         show_json({"path": str(path), **facts})
         return

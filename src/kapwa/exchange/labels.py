@@ -13,7 +13,7 @@ from kapwa.datasets.sheets import DRAW, header_of, sheet_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
-from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
+from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, asked_of, population_of, read_draw
 from kapwa.judging.labels import READ_ONLY, Label, as_drawn, label_value, sheet_labels, verdicts_of
 from kapwa.judging.plan import MISSING, labels_missing
 from kapwa.judging.verdicts import read_verdicts
@@ -156,11 +156,14 @@ def label_counts(folder: Path) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def told_by_labels(path: Path, criterion: str) -> dict[str, Any]:
+def labels_summary(path: Path) -> dict[str, Any]:
     """What a file of labels holds, and how surely its labels by themselves tell the share of right answers.
 
-    Raises DataError for a file in none of the forms that :func:`read_labels` knows.
+    They are by the criterion of the draw in whose folder the file lies, else by that of the rubric "correct". Raises
+    DataError for a file in none of the forms that :func:`read_labels` knows.
     """
+    draw = next((folder for folder in path.resolve().parents if (folder / DRAW).is_file()), None)
+    criterion = asked_of("correct").criterion if draw is None else read_draw(draw).asked.criterion
     form = label_form(path, header_of(read_sheet(path)), [criterion])
     if not form:
         hint = (
