@@ -64,4 +64,5 @@ def items(
         show(render_block(items_block(audit)))
     if out is not None:
         note(f"Tables: {out}")
-        note(f"Proposed errata, for people to confirm: {out / 'errata.csv'}")
+        if audit.errata.height:
+            note(f"Proposed errata, for people to confirm: {out / 'errata.csv'}")

@@ -14,6 +14,9 @@ from kapwa.cli.output import note, show_json, tell
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
 
 
+FIELD = "The field of lm-eval's documents, or of the metadata of Inspect's samples, that tells {}."
+
+
 @dataclass(kw_only=True)
 class ExportOptions:
     """What some formats want and a run does not know: keywords of :func:`kapwa.export_run`."""
@@ -53,6 +56,8 @@ def import_(
     output: Annotated[Path, option("FOLDER", "Folder that holds the run folders.", names="--output -o")] = Path("runs"),
     culture: Annotated[str | None, option("NAME", "Whose culture the items are about.")] = None,
     language: Annotated[str | None, option("CODE", "The language they are asked in.")] = None,
+    culture_from: Annotated[str | None, option("FIELD", FIELD.format("whose culture each is about"))] = None,
+    language_from: Annotated[str | None, option("FIELD", FIELD.format("the language of each"))] = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -62,7 +67,8 @@ def import_(
     """
     import kapwa
 
-    paths = kapwa.import_result(result, form, out=output, culture=culture, language=language, overwrite=overwrite)
+    about = {"culture": culture, "language": language, "culture_from": culture_from, "language_from": language_from}
+    paths = kapwa.import_result(result, form, out=output, overwrite=overwrite, **about)
     _tell("runs", paths, json)
     notes = [text for path in paths for text in kapwa.open_run(path).manifest["notes"]]
     for text in dict.fromkeys(notes):

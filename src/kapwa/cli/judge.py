@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,10 @@ class JudgeOptions:
 
     draw: Path | None = None
     limit: int | None = None
+    variant: Annotated[
+        str | None, option("NAMES", "Prompt variants of the runs, comma-separated \\[default: all].")
+    ] = None
+    where: opt.Where = None
     samples: int = 1
     temperature: float | None = None
     system: str | None = None
@@ -54,10 +59,6 @@ def judge(
     loading: ModelOptions,
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
-    variant: Annotated[
-        str | None, option("NAMES", "Prompt variants of the runs, comma-separated \\[default: all].")
-    ] = None,
-    where: opt.Where = None,
     out: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --out")] = Path("judged"),
     json: opt.Json = False,
 ) -> None:
@@ -68,15 +69,14 @@ def judge(
     """
     from kapwa.judging.panel import ask_panel, plan_judging
     from kapwa.runs.directory import Run
-    from kapwa.runs.preview import Tokens
     from kapwa.runs.runner import RunInterrupted
 
-    settings: Any = {**vars(chosen), "variant": variant, "where": opt.parse_where(where)}
+    settings: Any = {**vars(chosen), "where": opt.parse_where(chosen.where)}
     settings["system"] = chosen.system and opt.read_at(chosen.system)
     cache, settings["probes"] = settings.pop("cache"), settings.pop("probe")
     planned = plan_judging([Run(run) for run in runs], rubric, **settings)
     options: Any = {**vars(loading), "extra": dict(loading.extra or ())}
-    _estimate(planned, judge, options, rehearsal)
+    _estimate(planned, judge, options, rehearsal, json=json)
     if rehearsal.dry_run:
         return
     options["engine"] = opt.open_engine(**vars(place))
@@ -89,18 +89,25 @@ def judge(
         show_json(dict(panel.record))
     else:
         _show(panel)
-    for judged in panel.record["judges"]:
-        tokens = Tokens(judged["tokens_read"], judged["tokens_written"], "")
-        cost = rehearsal.cost(tokens)
-        paid = "" if cost is None else f", which cost about {price(cost)}"
-        note(f"{judged['rater']}: {tokens.read:,} tokens read, {tokens.written:,} written{paid}.")
+    _tell_tokens(panel.record["judges"], rehearsal)
     note(f"Verdicts: {out / 'verdicts.csv'}")
     if panel.silent:
         note(f"{panel.silent} prompts have no reply; the same command asks them again.")
         raise typer.Exit(1)
 
 
-def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: Rehearsal) -> None:
+def _tell_tokens(judges: Sequence[dict[str, Any]], prices: Rehearsal) -> None:
+    """Say how many tokens each judge read and wrote, and what they cost where prices are known."""
+    from kapwa.runs.preview import Tokens
+
+    for judged in judges:
+        tokens = Tokens(judged["tokens_read"], judged["tokens_written"], "")
+        cost = prices.cost(tokens)
+        paid = "" if cost is None else f", which cost about {price(cost)}"
+        note(f"{judged['rater']}: {tokens.read:,} tokens read, {tokens.written:,} written{paid}.")
+
+
+def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
     """Say what will be asked, and for each judge how many tokens that is and what it costs at most."""
     from kapwa.loading import checked_spec
     from kapwa.report.wording import count
@@ -108,14 +115,22 @@ def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: 
 
     checked = [(spec, checked_spec(spec, options)) for spec in judges]
     requests = [asked.request for asked in planned.asked()]
+    estimates = []
+    for spec, how in checked:
+        tokens = count_tokens(requests, *how)
+        estimates.append((spec, tokens, prices.cost(tokens)))
+    if prices.dry_run and json:
+        models = [{"judge": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
+        counts = {"answers": len(planned.answers), "failed": planned.failed, "prompts": len(requests)}
+        show_json({"rubric": planned.rubric.signed, **counts, "judges": models, "first": asdict(requests[0])})
+        return
     if prices.dry_run:
         tell("\n\n".join(f"[{message.role}]\n{message.content}" for message in requests[0].messages) + "\n")
     failed = f" ({count(planned.failed, 'answer')} failed and so cannot be judged)" if planned.failed else ""
     answers = count(len(planned.answers), "pair" if planned.rubric.kind == "pairs" else "answer")
     note(f"{planned.rubric.signed}: {answers}{failed}, {count(len(requests), 'prompt')}.")
-    for spec, how in checked:
-        tokens = count_tokens(requests, *how)
-        note(tokens_line(spec, tokens, prices.cost(tokens)))
+    for spec, tokens, cost in estimates:
+        note(tokens_line(spec, tokens, cost))
     if prices.dry_run:
         note("Nothing was asked or written.")
 

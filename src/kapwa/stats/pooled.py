@@ -128,7 +128,6 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     clusters: ArrayLike,
     *,
     binary: bool | Sequence[bool] = False,
-    level: float = 0.95,
     seed: int = 0,
     mid_p: bool = False,
     equal_within: float | None = None,
@@ -146,7 +145,6 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     :func:`kapwa.stats.intervals.paired_differences`. ``varies``: whether to test if the difference varies between
     cultures, which takes most of the time. Raises UsageError or DataError for input that does not fit.
     """
-    check_level(level)
     first, second, differences, flags = paired_values(a, b, binary)
     codes, columns = codes_of(differences, cultures, clusters), differences.shape[1]
     flips = np.zeros((int(codes[1].max(initial=-1)) + 1, columns))
@@ -160,7 +158,7 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     for k in range(columns):
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))
         p = float(p_values[k])
-        tested = (p, ways[k], level, equal_within)
+        tested = (p, ways[k], equal_within)
         pooled.append(
             _pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed if varies else None)
         )
@@ -172,17 +170,17 @@ def _pooled_difference(
     sides: tuple[FloatArray, ...],
     codes: tuple[IntArray, IntArray],
     binary: bool,
-    tested: tuple[float, str, float, float | None],
+    tested: tuple[float, str, float | None],
     seed: int | None,
 ) -> PooledDifference:
     """One metric: the means of both sides over cultures and all that is said of their difference.
 
-    ``tested``: p-value, how it was found, the interval's level, the margin of equality. ``seed`` None: it is not tested
+    ``tested``: p-value, how it was found, the margin of equality. ``seed`` None: it is not tested
     whether the difference varies between cultures.
     """
     from scipy.special import stdtrit
 
-    p_value, way, level, margin = tested
+    p_value, way, margin = tested
     kept = ~np.isnan(differences)
     if not kept.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
@@ -196,7 +194,7 @@ def _pooled_difference(
         centre, error = bounded_centre(filled, weights, means, se)
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
-    half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
+    half = float(stdtrit(df, 0.975)) * error if known else math.nan
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
     cultures = tuple(range(len(means.means)))

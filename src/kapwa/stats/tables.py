@@ -215,7 +215,7 @@ def compare_variants(
         if a.culture == b.culture and a.variant != b.variant
     ]
     if pooled:
-        return adjust_p_values(_pooled_table("variants", pairs, metrics, level=level, seed=seed)).select(*POOLED_SCHEMA)
+        return adjust_p_values(_pooled_table("variants", pairs, metrics, seed=seed)).select(*POOLED_SCHEMA)
     compared = _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
     return adjust_p_values(compared).select(*COMPARISON_SCHEMA)
 
@@ -266,8 +266,9 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
-    settings: dict[str, Any] = {"level": level, "seed": seed, "mid_p": mid_p, "equal_within": equal_within}
-    each = _table("runs", pairs, metrics, replicates=replicates, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
+    settings: dict[str, Any] = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
+    each = _table("runs", pairs, metrics, level=level, replicates=replicates, **settings)
+    each = each.with_columns(cultures=pl.lit(1, pl.Int64))
     both = adjust_p_values(pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal"))
     schema = POOLED_SCHEMA
     if equal_within is not None:
