@@ -10,6 +10,8 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core.assigning import give_back
+from kapwa.studio.core.intake import device_of
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import lock_project, record
 from kapwa.studio.core.members import count_wrong, hashed, join, must_wait, refuse_taken, usable
@@ -102,6 +104,7 @@ def join_project(request: HttpRequest) -> HttpResponse:
 def leave(request: HttpRequest) -> HttpResponse:
     """End the visit on this device."""
     if request.method == "POST":
+        give_back(device_of(request), {})  # the phone forgets the tasks of who leaves
         logout(request)
     return redirect("start")
 
