@@ -26,11 +26,11 @@ from kapwa.errors import DataError, KapwaError
 from kapwa.studio.core.desks import BUTTON, Task, deliver, filled_in, task_of
 from kapwa.studio.core.gate import MOST, MOST_RECORDS, WORK, admit
 from kapwa.studio.core.log import ConflictError, lock_project, record, single_writer
+from kapwa.studio.core.posted import HERE
 from kapwa.studio.core.security import agreed
 from kapwa.studio.core.tables import Event, Membership, Person, Project
 from kapwa.tables_io import read_sheet
 
-HERE = "kapwa_here"
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
 _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 # The name in a heading: "Your answer [text]" of a workbook, "t1_text" of a form for Collect, which puts groups before.

@@ -23,6 +23,7 @@ from kapwa.studio.core.members import names, waiting_back
 from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
+from kapwa.studio.core.text import LONGEST
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
@@ -43,6 +44,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "interprets": visit.may(INTERPRETERS),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
+        "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
     }
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
