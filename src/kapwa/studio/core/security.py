@@ -15,6 +15,7 @@ from django.core.exceptions import DisallowedHost
 from django.db import DataError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -41,6 +42,10 @@ class Visit(NamedTuple):
     def may(self, roles: Collection[str]) -> bool:
         """Whether the visitor has one of ``roles``."""
         return any(role in roles for role in self.member.roles)
+
+    def link(self, name: str, *arguments: Any) -> str:
+        """Return the address of a page of the project; "" for one that the visitor may not read."""
+        return reverse(name, args=[self.project.slug, *arguments]) if self.may(PAGES[name].read) else ""
 
 
 class Page(NamedTuple):

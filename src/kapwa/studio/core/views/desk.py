@@ -20,7 +20,7 @@ from django.views.decorators.gzip import gzip_page
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.assigning import give_back, take_along
-from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, offered, task_of
+from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, task_of, waiting
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
 from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
 from kapwa.studio.core.kinds import RefusedError
@@ -41,11 +41,6 @@ _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the work that is offered to the member, with how much of it waits."""
     return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
-
-
-def waiting(member: Membership) -> list[tuple[Desk, int]]:
-    """Return the desks that are offered to a member, each with how many tasks wait."""
-    return [(desk, desk.left(member)) for desk in offered(member)]
 
 
 @page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
