@@ -28,11 +28,6 @@ def todos(visit: Visit) -> list[Todo]:
     return steps
 
 
-def next_step(visit: Visit) -> str:
-    """Return where somebody who finished a task goes: to what they can do now, else home."""
-    return next((step.link for step in todos(visit)), visit.link("home"))
-
-
 def path(visit: Visit) -> list[Stage]:
     """Return the stages of the project, with its releases at the end."""
     made = Release.objects.filter(project=visit.project).count()

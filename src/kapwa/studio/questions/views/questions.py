@@ -18,7 +18,6 @@ from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.forms import Stage, Todo
 from kapwa.studio.core.gate import QUESTIONS, brought
-from kapwa.studio.core.guide import next_step
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
 from kapwa.studio.core.log import record
@@ -269,10 +268,9 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     if request.method == "POST":
         kind, body = _opinion(request, visit, question)
         act(visit, kind, body | {"language": spoken.tag}, subject=question.id)
-        # The next question in this language, else what waits elsewhere.
         following = [other.number for other, _word in waiting_in(visit, spoken.tag) if other.number != number]
         following.sort(key=lambda other: (other < number, other))
-        return redirect(visit.link("wording", tag, following[0]) if following else next_step(visit))
+        return redirect(visit.link("wording", tag, following[0]) if following else visit.link("home"))
     words = {version.language: version for version in question.wordings.all()}
     word, since = words.get(spoken.tag), None
     if word and word.state == OUTDATED:  # what the question has become since it was worded

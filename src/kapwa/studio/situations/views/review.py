@@ -10,7 +10,6 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
-from kapwa.studio.core.guide import next_step
 from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership
@@ -72,8 +71,8 @@ def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -
 
 
 def _onward(visit: Visit, rows: Iterable[Situation]) -> HttpResponse:
-    """Go to the first of ``rows``, or where there is none to what the visitor can do now."""
-    return redirect(next((visit.link("situation", row.number) for row in rows), next_step(visit)))
+    """Go to the first of ``rows``, or where there is none home, which says what the visitor can do next."""
+    return redirect(next((visit.link("situation", row.number) for row in rows), visit.link("home")))
 
 
 @page("situations/<int:number>/submit/", write=WRITERS)
