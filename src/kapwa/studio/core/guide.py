@@ -7,33 +7,27 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kapwa.studio.core.desks import waiting
-from kapwa.studio.core.forms import PATHS, Stage, Todo, form_of
+from kapwa.studio.core.forms import PATHS, Guide, Stage, Todo, form_of
 from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event, Membership, Release
 
 
-def todos(visit: Visit) -> list[Todo]:
-    """Return what the visitor can do now, the most urgent first."""
-    steps = []
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do now, the most urgent first, and the stages of the project up to its releases."""
+    todos, (of_form, path) = [], form_of(visit.project).guide(visit)
     for desk, left in waiting(visit.member):
         if left:
             sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}
-            steps.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
-    steps += form_of(visit.project).todos(visit)
+            todos.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
+    todos += of_form
     if visit.may(COORDINATORS) and Membership.objects.filter(project=visit.project, left=None).count() == 1:
         alone = _("You are the only member. Others come in with a code that you give them.")
-        steps.append(Todo(_("Invite"), visit.link("people"), alone))
-    return steps
-
-
-def path(visit: Visit) -> list[Stage]:
-    """Return the stages of the project, with its releases at the end."""
+        todos.append(Todo(_("Invite"), visit.link("people"), alone))
     made = Release.objects.filter(project=visit.project).count()
-    last = Stage(_("Releases"), visit.link("releases"), made, waits=() if made else [_("coordinators")])
-    stages = [*form_of(visit.project).path(visit), last]
-    return stages + [stage for more in PATHS for stage in more(visit)]
+    last = Stage(_("Releases"), visit.link("releases"), made, waits=[] if made else [_("coordinators")])
+    return Guide(todos, [*path, last, *(stage for more in PATHS for stage in more(visit))])
 
 
 def done_by(visit: Visit) -> list[tuple[str, int]]:

@@ -22,7 +22,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.assigning import give_back, take_along
 from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, task_of, waiting
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
-from kapwa.studio.core.guide import todos
+from kapwa.studio.core.guide import guide
 from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -72,7 +72,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         left=drawn.left,
         kept="kept" in request.GET,
         help=[f"studio/help/{desk}.html", "studio/help/none.html"],
-        todos=[] if shown else [step for step in todos(visit) if step.link != request.path],
+        todos=[] if shown else [step for step in guide(visit).todos if step.link != request.path],
     )
 
 
