@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.agreeing import NEEDED
@@ -208,7 +208,9 @@ def guide(visit: Visit) -> Guide:
         name, tag, agreed = row["language"].name, row["language"].tag, row["states"][APPROVED]
         link = visit.link("translate_into", tag)
         if row["waiting"]:
-            todos.append(Todo(f"{_('Questions in')} \u2068{name}\u2069", link, n=row["waiting"]))
+            n = row["waiting"]
+            sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n)
+            todos.append(Todo(f"{_('Questions in')} \u2068{name}\u2069", link, sentence % {"n": n} + "."))
         title = _("Wordings agreed in %(name)s, with those of the prompts") % {"name": name}
         waits = [_("translators, and two other people who agree")] if agreed < row["due"] else []
         worded.append(Stage(title, link, agreed, row["due"], waits))
