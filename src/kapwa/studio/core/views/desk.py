@@ -13,7 +13,6 @@ from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
@@ -54,7 +53,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         try:
             with transaction.atomic():
                 deliver(visit.member, task, typed, uuid=form_number(request))
-            return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1#task")
+            return redirect(f"{visit.link('work_desk', desk)}?kept=1#task")
         except (UsageError, RefusedError, ConflictError) as wrong:
             error, drawn = wrong, Work([task], chosen.left(visit.member))
     else:

@@ -220,11 +220,7 @@ def guide(visit: Visit) -> Guide:
             link = visit.link("answers")
             answered.append(Stage(title, link and f"{link}?language={tag}", row["full"], row["asked"], waits))
     if visit.may(WRITERS):
-        about = _(
-            "Ask about something in everyday life that many people would answer with a few words, "
-            "and that is different elsewhere."
-        )
-        todos.append(Todo(_("Write a question"), visit.link("new_question"), about))
+        todos.append(Todo(_("Write a question"), visit.link("new_question")))
     waits = [] if written else [_("writers")]
     first = Stage(_("Questions written"), visit.link("questions"), written, waits=waits)
     return Guide(todos, [first, *worded, *answered])
