@@ -16,7 +16,8 @@ from kapwa.studio.core.tables import Event, Membership, Release
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do now, the most urgent first, and the stages of the project up to its releases."""
-    todos, (of_form, path) = [], form_of(visit.project).guide(visit)
+    todos = []
+    of_form, path = form_of(visit.project).guide(visit)
     for desk, left in waiting(visit.member):
         if left:
             sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}

@@ -47,15 +47,17 @@ _COLUMNS = {
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do with the parts of prompts, and how many of them are agreed to."""
-    todos, path = [], []
+    todos = []
+    path = []
     for role, title in TITLES.items():
-        parts, link = list(_parts(visit).filter(role=role)), visit.link("prompt_parts", role)
-        agreed, waits = sum(part.state == APPROVED for part in parts), _("two other people who agree")
+        parts = list(_parts(visit).filter(role=role))
+        link = visit.link("prompt_parts", role)
+        agreed = sum(part.state == APPROVED for part in parts)
+        waits = _("two other people who agree") if parts else _("writers")
         if visit.may(AGREERS) and (waiting := _open(visit, parts)):
             todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
-        if not parts:
-            waits = _("writers")
-            todos += [Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."))] if link else []
+        if not parts and link:
+            todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet.")))
         path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
     return Guide(todos, path)
 

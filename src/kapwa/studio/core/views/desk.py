@@ -37,10 +37,18 @@ MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where n
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-@page("work/", read=EVERYONE)
+@page("work/", read=EVERYONE, write=EVERYONE)
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """List the work that is offered to the member, with how much of it waits."""
-    return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
+    """List the work that is offered, and the tasks kept for the visitor, or for anybody; take these back."""
+    leases = Lease.objects.filter(project=visit.project, done=False, until__gt=timezone.now())
+    if not visit.may(COORDINATORS):
+        leases = leases.filter(author=visit.member.author)
+    if request.method == "POST":
+        leases.filter(author=request.POST.get("author", ""), desk=request.POST.get("desk", "")).delete()
+        return redirect("work", project=visit.project.slug)
+    rows = leases.values("desk", "author").annotate(n=Count("pk"), until=Max("until")).order_by("desk", "-n")
+    kept = [(DESKS[row["desk"]].title(), row) for row in rows if row["desk"] in DESKS]
+    return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None, kept=kept)
 
 
 @page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
@@ -85,19 +93,6 @@ def _draw(desk: Desk, member: Membership, count: int, along: str | None = None) 
         if along is not None:
             take_along(member, desk.name, along)
     return drawn
-
-
-@page("holds/", read=EVERYONE, write=EVERYONE)
-def holds(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Say which tasks are kept for the visitor, or for coordinators everybody, and until when; give them back."""
-    leases = Lease.objects.filter(project=visit.project, done=False, until__gt=timezone.now())
-    if not visit.may(COORDINATORS):
-        leases = leases.filter(author=visit.member.author)
-    if request.method == "POST":
-        leases.filter(author=request.POST.get("author", ""), desk=request.POST.get("desk", "")).delete()
-        return redirect("holds", project=visit.project.slug)
-    kept = leases.values("desk", "author").annotate(n=Count("pk"), until=Max("until")).order_by("desk", "-n")
-    return show(visit, "holds", kept=[(DESKS[row["desk"]].title(), row) for row in kept if row["desk"] in DESKS])
 
 
 @page("work/<slug:desk>/sheet/", read=EVERYONE)

@@ -202,10 +202,14 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do with questions; and how far these, wordings and answers are, by language."""
-    todos, worded, answered = list[Todo](), list[Stage](), list[Stage]()
+    todos = []
+    worded = []
+    answered = []
     written = Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count()
     for row in progress(visit):
-        name, tag, agreed = row["language"].name, row["language"].tag, row["states"][APPROVED]
+        name = row["language"].name
+        tag = row["language"].tag
+        agreed = row["states"][APPROVED]
         link = visit.link("translate_into", tag)
         if row["waiting"]:
             n = row["waiting"]

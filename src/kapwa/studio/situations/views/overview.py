@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -82,12 +82,14 @@ def agreement(project: Project) -> list[dict[str, Any]]:
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do with situations, of each kind the first with how many there are; and the path."""
-    rows, votes = Situation.objects.filter(project=visit.project).order_by("number"), turnout(visit.project)
+    rows = Situation.objects.filter(project=visit.project).order_by("number")
+    votes = turnout(visit.project)
+    ready = [row for row, voted, may in votes if voted and voted >= may]
     about_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
     todos = []
     for roles, title, about, waiting in (
         (REVIEWERS, _("Vote on situation %(number)s"), about_vote, waiting_votes(visit)),
-        (MODERATORS, _("Reveal the votes on situation %(number)s"), "", [row for row, n, most in votes if n >= most]),
+        (MODERATORS, _("Reveal the votes on situation %(number)s"), "", ready),
         (READERS, _("Discuss situation %(number)s"), "", rows.filter(state=IN_REVIEW, revealed=True)),
         (WRITERS, _("Finish your draft %(number)s"), "", rows.filter(state=DRAFT, author=visit.member.author)),
     ):
@@ -105,14 +107,15 @@ def guide(visit: Visit) -> Guide:
     return Guide(todos, _path(visit, states, votes))
 
 
-def _path(visit: Visit, states: Counter[str], votes: list[tuple[Situation, int, int]]) -> list[Stage]:
+def _path(visit: Visit, states: Counter[str], votes: Any) -> list[Stage]:
     """Return how far situations are, and whose turn it is."""
     topics = Topic.objects.filter(project=visit.project, retired=False).values_list("target", flat=True)
     accepted = states.total() - states[DRAFT] - states[IN_REVIEW]
     in_review = [_("reviewers")] if states[IN_REVIEW] else []
-    for row, n, most in votes[:MOST_SHOWN] if visit.may(READERS) else []:
-        text = _("Situation %(number)s: %(n)s of %(most)s have voted.") % {"number": row.number, "n": n, "most": most}
-        in_review.append(f"{text} {_('Reveal the votes')}." if n >= most else text)
+    for row, voted, may in votes[:MOST_SHOWN] if visit.may(READERS) else []:
+        counts = {"number": row.number, "n": len(voted), "most": len(voted | may)}
+        text = _("Situation %(number)s: %(n)s of %(most)s have voted.") % counts
+        in_review.append(f"{text} {_('Reveal the votes')}." if voted and voted >= may else text)
     writers = [_("writers")] if states[DRAFT] or states.total() < max(1, sum(topics)) else []
     link = visit.link("situations")
     return [
@@ -124,19 +127,18 @@ def _path(visit: Visit, states: Counter[str], votes: list[tuple[Situation, int, 
 
 def waiting_votes(visit: Visit) -> list[Situation]:
     """Return the situations on which the visitor is still to vote, by number."""
-    author = visit.member.author
-    voted = set(Vote.objects.filter(project=visit.project, author=author).values_list("situation", "round"))
-    hidden = Situation.objects.filter(project=visit.project, state=IN_REVIEW, revealed=False).order_by("number")
-    return [row for row in hidden if author not in row.authors and (row.id, row.round) not in voted]
+    return [row for row, voted, may in turnout(visit.project) if visit.member.author in may - voted]
 
 
-def turnout(project: Project) -> list[tuple[Situation, int, int]]:
-    """Return the situations whose votes are hidden, each with how many have voted, and of how many who may."""
+def turnout(project: Project) -> list[tuple[Situation, set[str], set[str]]]:
+    """Return the situations whose votes are hidden, by number, each with who has voted, and who may."""
     present = Membership.objects.filter(project=project, left=None)
     reviewers = {member.author for member in present if not REVIEWERS.isdisjoint(member.roles)}
-    votes = Counter(Vote.objects.filter(project=project).values_list("situation", "round"))
+    votes = defaultdict[tuple[str, int], set[str]](set)
+    for vote in Vote.objects.filter(project=project):
+        votes[vote.situation, vote.round].add(vote.author)
     hidden = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).order_by("number")
-    return [(row, votes[row.id, row.round], len(reviewers.difference(row.authors))) for row in hidden]
+    return [(row, votes[row.id, row.round], reviewers.difference(row.authors)) for row in hidden]
 
 
 def overview(visit: Visit) -> dict[str, Any]:
