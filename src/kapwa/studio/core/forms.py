@@ -5,14 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.http import HttpResponse
-
-from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.release import ReleaseForm
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
+
+
+class Todo(NamedTuple):
+    """Something that a visitor can do: what it is called, where, a sentence on it, and how many such things wait."""
+
+    title: str
+    link: str
+    sentence: str = ""
+    n: int = 1
+
+
+class Stage(NamedTuple):
+    """A stage on a project's path: what it is called, how much is done and of how much, and for whom it waits.
+
+    ``link``: its page, "" for who may not read it. ``waits``: sentences, or names of those whose turn it is.
+    """
+
+    title: str
+    link: str
+    done: int
+    wanted: int | None = None
+    waits: Sequence[str] = ()
+
+
+class Guide(NamedTuple):
+    """What a visitor can do now besides work at desks, the most urgent first; and the stages of the project."""
+
+    todos: list[Todo]
+    path: list[Stage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +47,8 @@ class Form:
 
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
     ``tasks``: those that its releases have data of.
-    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``take_in``: takes
+    ``guide``: what a visitor can do, and how far the project is. ``overview``: what else home shows, with ``overview``,
+    the template of it. ``take_in``: takes
     existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
     languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
@@ -35,8 +62,9 @@ class Form:
     menu: str
     settings: tuple[str, ...]
     tasks: tuple[str, ...]
-    home: Callable[[Visit, Sequence[tuple[Desk, int]]], HttpResponse]
+    guide: Callable[[Visit], Guide]
     take_in: Callable[[Project, str | Path], str]
+    overview: Callable[[Visit], Mapping[str, Any]] = lambda visit: {}
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False
     options_task: str = "kalahi/mc"
@@ -48,6 +76,8 @@ class Form:
 
 # By the name of the suite whose data the form's releases are.
 FORMS: dict[str, Form] = {}
+# Stages of what is done in projects of every form.
+PATHS: list[Callable[[Visit], list[Stage]]] = []
 
 
 def form_of(project: Project) -> Form:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.forms import Guide, Stage, Todo
 from kapwa.studio.core.gate import TABLES, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -24,7 +23,7 @@ from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
-from kapwa.studio.core.views.common import act, form_number, show
+from kapwa.studio.core.views.common import act, agree_to_shown, form_number, show, whole
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, ROLES, TEMPLATE
 from kapwa.studio.prompts.tables import PromptPart
@@ -46,11 +45,21 @@ _COLUMNS = {
 }
 
 
-def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
-    """Show how many concepts, identities and templates there are, and how many of them wait for the visitor."""
-    kinds = waiting_prompts(visit)
-    waits = bool(work) or any(mine for *_rest, mine in kinds)
-    return show(visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do with the parts of prompts, and how many of them are agreed to."""
+    todos = []
+    path = []
+    for role, title in TITLES.items():
+        parts = list(_parts(visit).filter(role=role))
+        link = visit.link("prompt_parts", role)
+        agreed = sum(part.state == APPROVED for part in parts)
+        waits = _("two other people who agree") if parts else _("writers")
+        if visit.may(AGREERS) and (waiting := _open(visit, parts)):
+            todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
+        if not parts and link:
+            todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet.")))
+        path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
+    return Guide(todos, path)
 
 
 @page("prompts/", read=AGREERS)
@@ -85,16 +94,6 @@ def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
 
 
-def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
-    """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
-    rows = []
-    for role in ROLES:
-        parts = list(_parts(visit).filter(role=role))
-        used = sum(part.state == APPROVED for part in parts)
-        rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
-    return rows
-
-
 def _role(role: str) -> str:
     if role not in ROLES:
         raise Http404
@@ -122,6 +121,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         wrong=wrong,
         pasted=request.POST.get("pasted", ""),
         words=visit.may(WORDERS),
+        changed=whole(request.GET.get("changed")),
     )
 
 
@@ -178,18 +178,16 @@ def _part(visit: Visit, role: str, part: str) -> PromptPart:
 
 @page("prompts/<slug:role>/agree/", write=AGREERS)
 def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
-    """Agree to those that are ticked, as they were seen."""
+    """Agree to all that were shown but the exceptions, as they were seen."""
     if role not in (IDENTITY, TEMPLATE):  # a concept is used at once
         raise Http404
-    form = form_number(request) or uuids.uuid4()
-    for ticked in request.POST.getlist("agree"):
-        subject, _sep, text = ticked.partition(":")
-        part = _part(visit, role, subject)
-        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, part.fields))):
+    agreed = set(request.POST.getlist("shown")) - set(request.POST.getlist("except"))
+    for part in _parts(visit).filter(role=TEMPLATE):
+        wrong = place_faults(as_row(TEMPLATE, part.fields)) if f"{part.id}:{part.text_event}" in agreed else []
+        if wrong:
             raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))
-        number = uuids.uuid5(form, ticked)
-        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=number, subject=subject)
-    return redirect("prompt_parts", project=visit.project.slug, role=role)
+    changed = agree_to_shown(visit, f"{role}.agreed", "text")
+    return redirect(f"{visit.link('prompt_parts', role)}?changed={changed}")
 
 
 @page("prompts/<slug:role>/<str:part>/", read=AGREERS, write=WORDERS)

@@ -11,7 +11,7 @@ from kapwa.studio.questions import answer_events, answering, events  # noqa: F40
 from kapwa.studio.questions.importing import add_prompts, import_questions
 from kapwa.studio.questions.proposals import holds_proposals, import_proposals
 from kapwa.studio.questions.release import EverydayRelease
-from kapwa.studio.questions.views.questions import home
+from kapwa.studio.questions.views.questions import guide
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -28,7 +28,7 @@ FORMS["blend"] = Form(
     menu="studio/menu_questions.html",
     settings=("people_each", "answers_each"),
     tasks=("blend/saq",),
-    home=home,
+    guide=guide,
     take_in=_take_in,
     begin=add_prompts,
     answered=True,

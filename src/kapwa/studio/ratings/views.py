@@ -26,6 +26,7 @@ from kapwa.records import Item
 from kapwa.report.people import choice_block, people_blocks
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.evaluating import runs_of
+from kapwa.studio.core.forms import PATHS, Stage
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page
@@ -141,12 +142,30 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
         kind = PAIRS if len(sources) > 1 else _RATES[visit.project.form] if sources else BASELINE
         made = draw(visit.project, kind, *sources, **wanted, raters=raters, by=visit.member.author)
         return redirect(f"{reverse('results', args=[visit.project.slug])}?named={naming(made)}")
-    counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
-    sets: dict[str, list[TaskSet]] = {}
-    for task_set in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
-        sets.setdefault(task_set.kind, []).append(task_set)
-    kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
+    kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in _sets(visit.project).items()]
     return show(visit, "results", kinds=kinds, runs=runs, named=whole(request.GET.get("named")))
+
+
+def _sets(project: Project) -> dict[str, list[Any]]:
+    """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``."""
+    counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
+    sets: dict[str, list[Any]] = {}
+    for task_set in TaskSet.objects.filter(project=project).order_by("number").annotate(**counts):
+        sets.setdefault(task_set.kind, []).append(task_set)
+    return sets
+
+
+def path(visit: Visit) -> list[Stage]:
+    """Return how far each kind of judgements is."""
+    stages = []
+    for kind, sets in _sets(visit.project).items():
+        done, wanted = sum(draw.done for draw in sets), sum(draw.wanted for draw in sets)
+        waits = [_(role) for role in sorted(DESKS[kind].roles) if done < wanted]
+        stages.append(Stage(DESKS[kind].title(), visit.link("result", kind), done, wanted, waits))
+    return stages
+
+
+PATHS.append(path)
 
 
 @page("results/<slug:kind>/", read=COORDINATORS)

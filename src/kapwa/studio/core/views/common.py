@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
@@ -19,6 +20,7 @@ from kapwa.errors import UsageError
 from kapwa.people.agreement import NAMES
 from kapwa.studio.core.desks import offered
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record
 from kapwa.studio.core.members import ask_back, names, waiting_back
 from kapwa.studio.core.roles import (
@@ -32,7 +34,8 @@ from kapwa.studio.core.roles import (
     WRITERS,
 )
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Event, Membership
+from kapwa.studio.core.tables import ID, Event, Membership
+from kapwa.studio.core.text import LONGEST
 from kapwa.studio.settings import LOCAL, remembered_address
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
@@ -56,6 +59,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "elsewhere": SimpleLazyObject(lambda: memberships.count() > 1),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
+        "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
     }
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
@@ -64,6 +68,26 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
 def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
     return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
+
+
+def agree_to_shown(visit: Visit, kind: str, text: str, **more: Any) -> int:
+    """Record that the visitor agrees to all that a form showed but the exceptions, each by an event of its own.
+
+    The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``; the event's body has the text under the name ``text``.
+    Returns how many could not be agreed to, such as one that somebody changed meanwhile.
+    """
+    post = visit.request.POST
+    form = form_number(visit.request) or uuids.uuid4()
+    refused = 0
+    for shown in [text for text in post.getlist("shown") if text not in post.getlist("except")]:
+        subject, _sep, seen = shown.partition(":")
+        about = {"actor": visit.member.author, "uuid": uuids.uuid5(form, shown), "subject": subject[:ID]}
+        try:
+            with transaction.atomic():
+                record(visit.project, kind, {text: seen[:ID], **more}, **about)
+        except RefusedError:
+            refused += 1
+    return refused
 
 
 def form_number(request: HttpRequest) -> uuids.UUID | None:

@@ -18,6 +18,7 @@ from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
 from kapwa.studio.core.evaluating import delete_evaluations
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.guide import done_by, guide
 from kapwa.studio.core.intake import token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -27,14 +28,12 @@ from kapwa.studio.core.security import Visit, agreed, page
 from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show, show_code
-from kapwa.studio.core.views.desk import waiting
 
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show what is done and what waits for whom."""
-    work = [(desk, left) for desk, left in waiting(visit.member) if left]
-    return form_of(visit.project).home(visit, work)
+    """Show the next step, how far the project is and for whom it waits, and what the visitor did."""
+    return show(visit, "home", **guide(visit)._asdict(), done=done_by(visit), **form_of(visit.project).overview(visit))
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from django.http import HttpResponse
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from kapwa.people.agreement import agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
-from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.forms import Guide, Stage, Todo
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Project, Topic
-from kapwa.studio.core.views.common import named_agreement, show
+from kapwa.studio.core.tables import Membership, Project, Topic
+from kapwa.studio.core.views.common import named_agreement
 from kapwa.studio.situations.checks import longest_trick, usual_place
-from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
+from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
+
+MOST_SHOWN = 5  # situations of which home says who has voted
 
 
 class Coverage(NamedTuple):
@@ -78,25 +80,75 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     return named_agreement(agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500))
 
 
-def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
-    """Show situations by their states, those that wait for the visitor, and how far people agree."""
-    project, author = visit.project, visit.member.author
-    situations = list(Situation.objects.filter(project=project).order_by("number"))
-    by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES}
-    voted = set(Vote.objects.filter(project=project, author=author).values_list("situation", "round"))
-    unseen = [row for row in by_state[IN_REVIEW] if author not in row.authors and (row.id, row.round) not in voted]
-    waits = {
-        "vote": [situation for situation in unseen if visit.may(REVIEWERS) and not situation.revealed],
-        "finish": [situation for situation in by_state[DRAFT] if visit.may(WRITERS) and situation.author == author],
-        "discuss": [situation for situation in by_state[IN_REVIEW] if visit.may(READERS) and situation.revealed],
-        "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
-    }
-    context: dict[str, Any] = {
-        "counts": [(state, len(of_state)) for state, of_state in by_state.items()],
-        "coverage": coverage(project, situations),
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do with situations, of each kind the first with how many there are; and the path."""
+    rows = Situation.objects.filter(project=visit.project).order_by("number")
+    votes = turnout(visit.project)
+    ready = [row for row, voted, may in votes if voted and voted >= may]
+    about_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
+    todos = []
+    for roles, title, about, waiting in (
+        (REVIEWERS, _("Vote on situation %(number)s"), about_vote, waiting_votes(visit)),
+        (MODERATORS, _("Reveal the votes on situation %(number)s"), "", ready),
+        (READERS, _("Discuss situation %(number)s"), "", rows.filter(state=IN_REVIEW, revealed=True)),
+        (WRITERS, _("Finish your draft %(number)s"), "", rows.filter(state=DRAFT, author=visit.member.author)),
+    ):
+        if waiting and visit.may(roles):
+            number = waiting[0].number
+            todos.append(Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting)))
+    states = Counter(rows.values_list("state", flat=True))
+    n = states[ACCEPTED]
+    if n and visit.may(COORDINATORS):
+        title = ngettext("Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", n)
+        todos.append(Todo(title % {"n": n}, visit.link("releases")))
+    if visit.may(WRITERS):
+        about = _("A few sentences that happened to you or to people you know, and what people here would do.")
+        todos.append(Todo(_("Write a situation"), visit.link("new_situation"), about))
+    return Guide(todos, _path(visit, states, votes))
+
+
+def _path(visit: Visit, states: Counter[str], votes: Any) -> list[Stage]:
+    """Return how far situations are, and whose turn it is."""
+    topics = Topic.objects.filter(project=visit.project, retired=False).values_list("target", flat=True)
+    accepted = states.total() - states[DRAFT] - states[IN_REVIEW]
+    in_review = [_("reviewers")] if states[IN_REVIEW] else []
+    for row, voted, may in votes[:MOST_SHOWN] if visit.may(READERS) else []:
+        counts = {"number": row.number, "n": len(voted), "most": len(voted | may)}
+        text = _("Situation %(number)s: %(n)s of %(most)s have voted.") % counts
+        in_review.append(f"{text} {_('Reveal the votes')}." if voted and voted >= may else text)
+    writers = [_("writers")] if states[DRAFT] or states.total() < max(1, sum(topics)) else []
+    link = visit.link("situations")
+    return [
+        Stage(_("Topics"), visit.link("topics"), len(topics), waits=[] if topics else [_("writers")]),
+        Stage(_("Situations written"), link, states.total(), sum(topics) or None, writers),
+        Stage(_("Situations accepted"), link, accepted, states.total(), in_review),
+    ]
+
+
+def waiting_votes(visit: Visit) -> list[Situation]:
+    """Return the situations on which the visitor is still to vote, by number."""
+    return [row for row, voted, may in turnout(visit.project) if visit.member.author in may - voted]
+
+
+def turnout(project: Project) -> list[tuple[Situation, set[str], set[str]]]:
+    """Return the situations whose votes are hidden, by number, each with who has voted, and who may."""
+    present = Membership.objects.filter(project=project, left=None)
+    reviewers = {member.author for member in present if not REVIEWERS.isdisjoint(member.roles)}
+    votes = defaultdict[tuple[str, int], set[str]](set)
+    for vote in Vote.objects.filter(project=project):
+        votes[vote.situation, vote.round].add(vote.author)
+    hidden = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).order_by("number")
+    return [(row, votes[row.id, row.round], reviewers.difference(row.authors)) for row in hidden]
+
+
+def overview(visit: Visit) -> dict[str, Any]:
+    """Return coverage, what a trick would score, and how far people agree."""
+    situations = list(Situation.objects.filter(project=visit.project).order_by("number"))
+    return {
+        "overview": "studio/overview.html",
+        "coverage": coverage(visit.project, situations),
         "trick": longest_trick(situation.fields for situation in situations),
         "place": usual_place(situation.fields for situation in situations),
         "total": len(situations),
-        "agreement": agreement(project) if visit.may(MODERATORS) else [],
+        "agreement": agreement(visit.project) if visit.may(MODERATORS) else [],
     }
-    return show(visit, "home", waiting=waits, work=work, **context)
