@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
@@ -25,6 +26,14 @@ register.filter(as_markdown)
 def form_number() -> str:
     """Return a hidden field with a fresh number, so that a form that is sent twice counts once."""
     return format_html('<input type="hidden" name="uuid" value="{}">', uuid.uuid4())
+
+
+@register.simple_tag(takes_context=True)
+def menu_link(context: Mapping[str, Any], page: str, label: str) -> str:
+    """Return a link of the menu to a page of the project, marked where that page or one beneath it is shown."""
+    address, path = reverse(page, args=[context["project"].slug]), context["request"].path
+    shown = format_html(' aria-current="{}"', "page" if path == address else "true") if path.startswith(address) else ""
+    return format_html('<li><a href="{}"{}>{}</a></li>', address, shown, label)
 
 
 @register.simple_tag(takes_context=True)

@@ -23,6 +23,8 @@ from kapwa.studio.core.members import names, waiting_back
 from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
+from kapwa.studio.core.text import tidy
+from kapwa.studio.core.withdrawals import release_due
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
@@ -41,6 +43,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "form": form_of(visit.project),
         "merges": visit.may(MERGERS),
         "interprets": visit.may(INTERPRETERS),
+        "due": SimpleLazyObject(lambda: release_due(visit.project)),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
         "model": getattr(settings, "KAPWA_MODEL", ""),
@@ -59,6 +62,19 @@ def form_number(request: HttpRequest) -> uuids.UUID | None:
         return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
     except ValueError:
         raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
+
+
+def reason_of(request: HttpRequest) -> str:
+    """Return why somebody does not want a text; raise UsageError where they do not say it."""
+    reason = tidy(request.POST.get("reason", ""))
+    if not reason:
+        raise UsageError(_("The reason is missing."), hint=_("Write what is wrong with the text, or a better one."))
+    return reason
+
+
+def retirement(request: HttpRequest) -> dict[str, Any]:
+    """Return the body of an event that takes something out of use, with why, or back into it."""
+    return {"retired": False} if request.POST.get("back") == "yes" else {"retired": True, "reason": reason_of(request)}
 
 
 def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:

@@ -17,7 +17,7 @@ from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project, Topic
 from kapwa.studio.core.views.common import named_agreement, show
 from kapwa.studio.situations.checks import longest_trick, usual_place
-from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW, STATES
+from kapwa.studio.situations.events import ACCEPTED, CLOSED, DRAFT, FROZEN, IN_REVIEW, REJECTED, STATES
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
 
@@ -41,7 +41,7 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
     targets = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
     for by, wanted in (("topic", targets), ("category", dict.fromkeys(CATEGORIES, 0) if kept else {})):
         every = Counter(situation.fields.get(by, "") for situation in kept)
-        done = Counter(situation.fields.get(by, "") for situation in kept if situation.state not in (DRAFT, IN_REVIEW))
+        done = Counter(situation.fields.get(by, "") for situation in kept if situation.state in (ACCEPTED, FROZEN))
         counts = [(name, every[name], done[name], wanted.get(name, 0)) for name in sorted({*every, *wanted} - {""})]
         if not counts:
             continue
@@ -59,7 +59,7 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
 
 def topic_coverage(project: Project) -> list[Coverage]:
     """Return how many situations are about each topic."""
-    made = Situation.objects.filter(project=project)
+    made = Situation.objects.filter(project=project).exclude(state__in=CLOSED)
     return [table for table in coverage(project, made) if table.by == "topic"]
 
 
@@ -82,20 +82,22 @@ def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show situations by their states, those that wait for the visitor, and how far people agree."""
     project, author = visit.project, visit.member.author
     situations = list(Situation.objects.filter(project=project).order_by("number"))
-    by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES}
+    by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES + CLOSED}
+    used = [situation for situation in situations if situation.state not in CLOSED]
     voted = set(Vote.objects.filter(project=project, author=author).values_list("situation", "round"))
     unseen = [row for row in by_state[IN_REVIEW] if author not in row.authors and (row.id, row.round) not in voted]
     waits = {
         "vote": [situation for situation in unseen if visit.may(REVIEWERS) and not situation.revealed],
         "finish": [situation for situation in by_state[DRAFT] if visit.may(WRITERS) and situation.author == author],
+        "rejected": [row for row in situations if row.state == REJECTED and visit.may(WRITERS) and row.author == author],
         "discuss": [situation for situation in by_state[IN_REVIEW] if visit.may(READERS) and situation.revealed],
         "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
     }
     context: dict[str, Any] = {
-        "counts": [(state, len(of_state)) for state, of_state in by_state.items()],
-        "coverage": coverage(project, situations),
-        "trick": longest_trick(situation.fields for situation in situations),
-        "place": usual_place(situation.fields for situation in situations),
+        "counts": [(state, len(rows)) for state, rows in by_state.items() if rows or state not in CLOSED],
+        "coverage": coverage(project, used),
+        "trick": longest_trick(situation.fields for situation in used),
+        "place": usual_place(situation.fields for situation in used),
         "total": len(situations),
         "agreement": agreement(project) if visit.may(MODERATORS) else [],
     }

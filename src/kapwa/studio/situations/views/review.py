@@ -14,7 +14,7 @@ from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership
 from kapwa.studio.core.text import Pieces, pieces, tidy
-from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.core.views.common import act, reason_of, retirement, show, whole
 from kapwa.studio.situations.events import CHOICES, IN_REVIEW, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
@@ -30,7 +30,8 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     may_vote = hidden and visit.may(REVIEWERS) and not is_author
     mine = Vote.objects.filter(situation=row.id, round=row.round, author=visit.member.author).first()
     best_shown = tells_best(visit, row)
-    remarks = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=row.id, erased=False)
+    log = Event.objects.filter(project=visit.project, subject=row.id, erased=False).order_by("seq")
+    remarks = log.filter(kind="situation.discussed")
     votes = Vote.objects.filter(situation=row.id)
     return show(
         visit,
@@ -44,7 +45,8 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         # Before the reveal a page tells how many voted, and nothing of what.
         votes=votes.filter(round__lt=row.round) if hidden else votes,
         voted=len(votes_of(row)),
-        remarks=remarks.exclude(body__text="").order_by("seq"),  # "" where it quoted what was removed
+        remarks=remarks.exclude(body__text=""),  # "" where it quoted what was removed
+        decision=log.filter(kind=f"situation.{row.state}").last(),  # who decided on the present state, and why
         history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
         **reading(visit, row.fields),
     )
@@ -118,6 +120,18 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it."""
     return _happens(visit, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+
+
+@page("situations/<int:number>/reject/", write=MODERATORS)
+def reject(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Reject a situation on which people voted, for a reason."""
+    return _happens(visit, situation_or_404(visit, number), "rejected", {"reason": reason_of(request)})
+
+
+@page("situations/<int:number>/retire/", write=MODERATORS)
+def retire(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Take an accepted situation out of use for a reason, or back into it."""
+    return _happens(visit, situation_or_404(visit, number), "retired", retirement(request))
 
 
 @page("sessions/", read=READERS, write=MODERATORS)
