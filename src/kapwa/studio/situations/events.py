@@ -175,18 +175,25 @@ def situation_accepted(event: Event, *, live: bool) -> None:
 def situation_rejected(event: Event, *, live: bool) -> None:
     """Body: ``reason``. Who changes the situation, or makes it a draft again, takes it back to review."""
     situation = _situation(event)
-    if situation.state != IN_REVIEW or not situation.revealed:
+    if live and (situation.state != IN_REVIEW or not situation.revealed):
         raise RefusedError(_("People vote first. Then the votes are revealed, and then the situation can be rejected."))
     change(situation, state=REJECTED)
 
 
 @kind("situation.retired", stays=True, remarks=("reason",), left=without_reason_of_nobody)
 def situation_retired(event: Event, *, live: bool) -> None:
-    """Body: ``retired`` and ``reason``; False takes the situation back into use, as people accepted it."""
+    """Body: ``retired`` and ``reason``; False takes the situation back into use, as people accepted it.
+
+    Where a vote that accepted it was withdrawn, it stays retired, and comes back to be voted on.
+    """
     situation, retired = _situation(event), event.body["retired"]
-    if situation.state not in ((ACCEPTED, FROZEN) if retired else (RETIRED,)):
+    accepted = situation.state in (ACCEPTED, FROZEN)
+    if live and not (accepted if retired else situation.state == RETIRED):
         raise RefusedError(_("The situation is in another state now."), hint=_("Open the page again."))
-    change(situation, state=RETIRED if retired else ACCEPTED)
+    if retired:
+        change(situation, state=RETIRED, revealed=accepted)
+    else:
+        change(situation, state=ACCEPTED if situation.revealed else IN_REVIEW)
 
 
 def votes_of(situation: Situation) -> list[Vote]:
