@@ -16,6 +16,7 @@ from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.intake import token_of
+from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
@@ -52,7 +53,10 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
         to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
         act(visit, "member.agreed", to_what, subject=member.author)
         return redirect("home", project=visit.project.slug)
-    return show(visit, "consent", texts=consents, scopes=texts.SCOPES)
+    reader = (request.LANGUAGE_CODE, visit.project.language, SOURCE)
+    shown, others = texts.for_reader(consents, *reader) if consents else ([], [])
+    machine = bool(shown) and texts.by_machine(shown[0])
+    return show(visit, "consent", texts=shown, others=others, machine=machine, scopes=texts.SCOPES)
 
 
 @page("me/", read=EVERYONE, write=EVERYONE, consented=False)
