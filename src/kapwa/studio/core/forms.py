@@ -20,7 +20,8 @@ class Form:
     """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
-    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``take_in``: takes
+    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``waits``: what waits for
+    a visitor besides, each with how many. ``take_in``: takes
     existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
     languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
@@ -34,6 +35,7 @@ class Form:
     menu: str
     settings: tuple[str, ...]
     home: Callable[[Visit, Sequence[tuple[Desk, int]]], HttpResponse]
+    waits: Callable[[Visit], Sequence[tuple[str, int]]]
     take_in: Callable[[Project, str | Path], str]
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from django.utils.translation import gettext as _
 
 from kapwa.errors import KapwaError
+from kapwa.files import table_rows
 from kapwa.studio.core.tables import Current, Event
 
 Row = TypeVar("Row", bound=Current)
@@ -38,6 +40,8 @@ class Kind(NamedTuple):
 
 
 KINDS: dict[str, Kind] = {}
+# What pages call each kind, in English.
+ACTS = {row["kind"]: row["text"] for row in table_rows(Path(__file__).with_name("acts.csv"))}
 
 
 def kind(*names: str, **rules: Any) -> Callable[[Apply], Apply]:

@@ -95,6 +95,13 @@ def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
     return rows
 
 
+def waits(visit: Visit) -> list[tuple[str, int]]:
+    """Return how many parts of each kind wait for the visitor's agreement."""
+    return [
+        (f"{_('Waiting for your agreement')}: {title}", mine) for _r, title, _n, _used, mine in waiting_prompts(visit)
+    ]
+
+
 def _role(role: str) -> str:
     if role not in ROLES:
         raise Http404

@@ -11,7 +11,7 @@ from kapwa.studio.situations.importing import import_situations
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.release import SituationRelease
 from kapwa.studio.situations.tables import Situation
-from kapwa.studio.situations.views.overview import home, topic_coverage
+from kapwa.studio.situations.views.overview import home, topic_coverage, waits
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -24,6 +24,7 @@ FORMS["kalahi"] = Form(
     menu="studio/menu_situations.html",
     settings=("quorum", "questions"),
     home=home,
+    waits=waits,
     take_in=_take_in,
     questionnaire=questions_of,
     topic_coverage=topic_coverage,

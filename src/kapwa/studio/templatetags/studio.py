@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from django import template
@@ -14,6 +16,7 @@ from django.utils.translation import gettext as _
 from kapwa.report.wording import decimal
 from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.interface import Interface
+from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.languages import Language, language
 from kapwa.studio.situations.fields import best_response, words
 
@@ -58,6 +61,12 @@ def named(names: Mapping[str, str], author: str) -> str:
 
 
 @register.filter
+def act_name(kind: str) -> str:
+    """Return what somebody did, as people read it, by the kind of its event; of a kind from elsewhere that kind."""
+    return _(ACTS[kind]) if kind in ACTS else kind
+
+
+@register.filter
 def role_names(roles: Iterable[str]) -> str:
     """Return roles as people read them."""
     return ", ".join(_(role) for role in roles)
@@ -81,6 +90,18 @@ def wording_state(state: str | None) -> str:
     """Return the state of a wording in plain words; "" is one that is not there."""
     states = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
     return states.get(state or "", _("no wording yet"))
+
+
+@register.filter
+def calendar_time(starts: str) -> str:
+    """Return a day and time of a form as calendars write it, in the time of wherever it is (RFC 5545, 3.3.5)."""
+    return f"{datetime.fromisoformat(starts):%Y%m%dT%H%M%S}"
+
+
+@register.filter
+def calendar_text(text: str) -> str:
+    """Return a text as calendars write it (RFC 5545, 3.3.11)."""
+    return re.sub(r"([\\;,])", r"\\\1", " ".join(text.split()))
 
 
 @register.filter

@@ -7,6 +7,7 @@ import uuid as uuids
 import zipfile
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -25,6 +26,7 @@ from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.withdrawals import release_due
+from kapwa.studio.settings import LOCAL, remembered_address
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
@@ -47,6 +49,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
         "model": getattr(settings, "KAPWA_MODEL", ""),
+        "mails": settings.KAPWA_MAIL,
     }
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
@@ -54,6 +57,12 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
 def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
     return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
+
+
+def address_for_others(request: HttpRequest) -> str:
+    """Return an address of the studio by which others come, who may be on phones."""
+    alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
+    return remembered_address() if alone else request.build_absolute_uri()
 
 
 def form_number(request: HttpRequest) -> uuids.UUID | None:

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import urlencode, urljoin
 
 from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
@@ -28,8 +28,7 @@ from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Project, Release, change
 from kapwa.studio.core.text import tidy, tidy_line
-from kapwa.studio.core.views.common import act, as_file, show, whole, zipped
-from kapwa.studio.settings import LOCAL, remembered_address
+from kapwa.studio.core.views.common import act, address_for_others, as_file, show, whole, zipped
 from kapwa.suites.eecc.form import attribute_of
 
 MOST_INVITED = 50
@@ -74,8 +73,7 @@ def _shown(request: HttpRequest, code: str) -> tuple[str, str, str]:
     """Return a code, its link, and the link as a picture."""
     import segno
 
-    alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
-    link = urljoin(remembered_address() if alone else request.build_absolute_uri(), f"/join/{code}/")
+    link = urljoin(address_for_others(request), f"/join/{code}/")
     return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2)
 
 
@@ -91,7 +89,10 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         before, changed, section = _settings_of(project), [], request.POST.get("action", "")
         if section == "consent":
-            changed = _publish_consent(project, request.POST)
+            typed = {tag: request.POST.get(f"consent_{tag}", "") for tag in _consent_tags(project)}
+            if not any(text.strip() for text in typed.values()):
+                raise UsageError(_("A consent text cannot be empty."))
+            changed = ["consent"] if texts.publish(project, typed) else []
         elif section == "questions":
             project.questions = {}
             for question in questionnaire(project, ours=True):
@@ -110,19 +111,15 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     consents = [(language(tag), now.get(tag)) for tag in _consent_tags(project)]
     machine = [tag for tag, consent in now.items() if texts.by_machine(consent)]
     saved = request.GET.get("saved")
-    return show(visit, "settings", consents=consents, known=known(), questions=questionnaire(project), saved=saved, machine=machine)
-
-
-def _publish_consent(project: Project, posted: Mapping[str, str]) -> list[str]:
-    """Make what was posted the new consent text, where it differs; return what was changed."""
-    typed = {tag: tidy(posted.get(f"consent_{tag}", ""), 20_000) for tag in _consent_tags(project)}
-    consents = {tag: text for tag, text in typed.items() if text}
-    if not consents:
-        raise UsageError(_("A consent text cannot be empty."))
-    if consents == {consent.language: consent.text for consent in texts.newest(project)}:
-        return []
-    texts.publish(project, consents)
-    return ["consent"]
+    return show(
+        visit,
+        "settings",
+        consents=consents,
+        known=known(),
+        questions=questionnaire(project),
+        saved=saved,
+        machine=machine,
+    )
 
 
 def _set(project: Project, posted: Mapping[str, str]) -> None:

@@ -214,6 +214,12 @@ def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     return show(visit, "home_everyday", **steps)
 
 
+def waits(visit: Visit) -> list[tuple[str, int]]:
+    """Return how many questions wait for the visitor in each language."""
+    spoken = languages_of(visit.project)
+    return [(f"{_('Questions in')} {tag.name}", len(waiting_in(visit, tag.tag))) for tag in spoken]
+
+
 @page("translate/", read=QUESTION_READERS)
 def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the languages of the project, with the states of the wordings and what waits for the visitor."""

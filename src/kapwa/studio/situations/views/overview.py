@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from kapwa.people.agreement import agreement_rows
@@ -80,19 +81,10 @@ def agreement(project: Project) -> list[dict[str, Any]]:
 
 def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
     """Show situations by their states, those that wait for the visitor, and how far people agree."""
-    project, author = visit.project, visit.member.author
+    project = visit.project
     situations = list(Situation.objects.filter(project=project).order_by("number"))
     by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES + CLOSED}
     used = [situation for situation in situations if situation.state not in CLOSED]
-    voted = set(Vote.objects.filter(project=project, author=author).values_list("situation", "round"))
-    unseen = [row for row in by_state[IN_REVIEW] if author not in row.authors and (row.id, row.round) not in voted]
-    waits = {
-        "vote": [situation for situation in unseen if visit.may(REVIEWERS) and not situation.revealed],
-        "finish": [situation for situation in by_state[DRAFT] if visit.may(WRITERS) and situation.author == author],
-        "rejected": [row for row in situations if row.state == REJECTED and visit.may(WRITERS) and row.author == author],
-        "discuss": [situation for situation in by_state[IN_REVIEW] if visit.may(READERS) and situation.revealed],
-        "freeze": by_state[ACCEPTED] if visit.may(COORDINATORS) else [],
-    }
     context: dict[str, Any] = {
         "counts": [(state, len(rows)) for state, rows in by_state.items() if rows or state not in CLOSED],
         "coverage": coverage(project, used),
@@ -101,4 +93,32 @@ def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
         "total": len(situations),
         "agreement": agreement(project) if visit.may(MODERATORS) else [],
     }
-    return show(visit, "home", waiting=waits, work=work, **context)
+    return show(visit, "home", waiting=_waiting(visit, situations), work=work, **context)
+
+
+def _waiting(visit: Visit, situations: Iterable[Situation]) -> dict[str, list[Situation]]:
+    """Return the situations that wait for the visitor, by what they can do with them."""
+    author, waiting = visit.member.author, defaultdict[str, list[Situation]](list)
+    voted = set(Vote.objects.filter(project=visit.project, author=author).values_list("situation", "round"))
+    for row in situations:
+        if row.state in (DRAFT, REJECTED) and row.author == author and visit.may(WRITERS):
+            waiting["finish" if row.state == DRAFT else "rejected"].append(row)
+        elif row.state == IN_REVIEW and row.revealed and visit.may(READERS):
+            waiting["discuss"].append(row)
+        elif row.state == IN_REVIEW and not row.revealed and visit.may(REVIEWERS):
+            if author not in row.authors and (row.id, row.round) not in voted:
+                waiting["vote"].append(row)
+        elif row.state == ACCEPTED and visit.may(COORDINATORS):
+            waiting["freeze"].append(row)
+    return dict(waiting)
+
+
+def waits(visit: Visit) -> list[tuple[str, int]]:
+    """Return how many situations wait for the visitor, by what they can do with them."""
+    waiting = _waiting(visit, Situation.objects.filter(project=visit.project))
+    names = (
+        ("vote", _("Situations to vote on")),
+        ("finish", _("Drafts to finish")),
+        ("discuss", _("Situations to discuss")),
+    )
+    return [(title, len(waiting.get(name, ()))) for name, title in names.items()]

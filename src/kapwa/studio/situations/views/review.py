@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership
+from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import Pieces, pieces, tidy
-from kapwa.studio.core.views.common import act, reason_of, retirement, show, whole
+from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, whole
 from kapwa.studio.situations.events import CHOICES, IN_REVIEW, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
@@ -144,8 +148,30 @@ def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
             raise UsageError(_("A session needs a title and participants."), hint=_("Go back and fill in both."))
-        act(visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
+        starts = _checked_time(request.POST.get("starts", ""))
+        body = {"title": title, "attendees": known, "scribe": visit.member.author, "starts": starts}
+        act(visit, "session.opened", body)
         return redirect("sessions", project=visit.project.slug)
-    opened = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
+    opened = _opened(visit.project)
     waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
     return show(visit, "sessions", sessions=opened, members=members, waiting=waiting)
+
+
+def _opened(project: Project) -> QuerySet[Event]:
+    return Event.objects.filter(project=project, kind="session.opened", erased=False).order_by("-seq")
+
+
+def _checked_time(typed: str) -> str:
+    """Return a day and time as a form posts it, "" for none; raise UsageError for what is neither."""
+    try:
+        return datetime.fromisoformat(typed).isoformat(timespec="minutes")[:16] if typed else ""
+    except ValueError:
+        raise UsageError(_("“%(text)s” is not a date.") % {"text": typed[:40]}, hint=_("Choose again.")) from None
+
+
+@page("sessions/calendar.ics", read=READERS)
+def session_calendar(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Give the sessions that have a time as a file for calendars."""
+    address = request.build_absolute_uri(reverse("sessions", args=[visit.project.slug]))
+    content = render_to_string("studio/calendar.ics", {"sessions": _opened(visit.project), "address": address})
+    return as_file(content.replace("\n", "\r\n"), f"{visit.project.slug}.ics", "text/calendar; charset=utf-8")

@@ -162,7 +162,9 @@ def _unasked(visit: Visit) -> list[Situation]:
     """Return whole situations, the member's own or, for moderators, all, that this model has not seen as they read."""
     return [
         row
-        for row in Situation.objects.filter(project=visit.project).exclude(state__in=(FROZEN, *CLOSED)).order_by("number")
+        for row in Situation.objects.filter(project=visit.project)
+        .exclude(state__in=(FROZEN, *CLOSED))
+        .order_by("number")
         if (visit.may(MODERATORS) or visit.member.author in row.authors)
         and all((seen["revision"], seen.get("asked")) != (row.revision, model_name()) for seen in row.model_seen)
         and not any(finding.severity == "error" for finding in check_fields(row.fields))
