@@ -107,19 +107,10 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
             project.save()
             act(visit, "project.changed", {"names": changed})
         return redirect(f"{reverse('settings', args=[project.slug])}?{urlencode({'saved': section})}#{section}")
-    now = {consent.language: consent for consent in texts.newest(project)}
-    consents = [(language(tag), now.get(tag)) for tag in _consent_tags(project)]
-    machine = [tag for tag, consent in now.items() if texts.by_machine(consent)]
-    saved = request.GET.get("saved")
-    return show(
-        visit,
-        "settings",
-        consents=consents,
-        known=known(),
-        questions=questionnaire(project),
-        saved=saved,
-        machine=machine,
-    )
+    now = {consent.language: (consent.text, texts.by_machine(consent)) for consent in texts.newest(project)}
+    consents = [(language(tag), *now.get(tag, ("", False))) for tag in _consent_tags(project)]
+    shown = {"consents": consents, "questions": questionnaire(project), "saved": request.GET.get("saved")}
+    return show(visit, "settings", known=known(), **shown)
 
 
 def _set(project: Project, posted: Mapping[str, str]) -> None:

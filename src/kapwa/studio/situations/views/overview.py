@@ -121,4 +121,4 @@ def waits(visit: Visit) -> list[tuple[str, int]]:
         ("finish", _("Drafts to finish")),
         ("discuss", _("Situations to discuss")),
     )
-    return [(title, len(waiting.get(name, ()))) for name, title in names.items()]
+    return [(title, len(waiting.get(name, ()))) for name, title in names]
