@@ -11,6 +11,7 @@ from studio_people import Someone, enter
 
 from kapwa.suites.eecc.form import needless_capital, takes_the
 
+REFUSED = "1 text was changed while you read it."
 SCRIPT = "\"'><script>alert(7)</script>{{7*7}}"
 
 
@@ -41,7 +42,7 @@ def agree(who: Someone, role: str, *names: str) -> None:
 
     found = PromptPart.objects.filter(role=role, retired=False)
     ticks = [f"{one.id}:{one.text_event}" for one in found if not names or one.name in names]
-    who.post(f"prompts/{role}/agree/", {"agree": ticks})
+    who.post(f"prompts/{role}/agree/", {"shown": ticks})
 
 
 def filled(prompts: dict[str, Any]) -> None:
@@ -191,7 +192,7 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     berto, carla, edo, ana = (prompts[name] for name in ("berto", "carla", "edo", "ana"))
     filled(prompts)
     one = PromptPart.objects.get(role="identity", name="Ugandan")
-    berto.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
+    assert REFUSED in berto.post("prompts/identity/agree/", {"shown": [f"{one.id}:{one.text_event}"]})
     agree(carla, "identity")
     assert "Ugandan" not in carla.get("prompts/identity/").partition("Add one")[0].partition("All (")[0]
     agree(edo, "identity", "Ugandan")
@@ -201,10 +202,10 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     path = f"prompts/identity/{one.id}/"
     carla.post(path, {"identity": "Ugandan", "country": "Uganda", "text_fil": "Ugandes", "base": one.text_event})
     berto.post(path, {"identity": "Ugandan", "text_fil": "iba", "base": one.text_event}, status=409)
-    carla.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
+    assert REFUSED in carla.post("prompts/identity/agree/", {"shown": [f"{one.id}:{one.text_event}"]})
     one.refresh_from_db()
     assert (one.state, one.agreed, one.fields["text_fil"]) == ("proposed", [], "Ugandes")
-    berto.post("prompts/identity/agree/", {"agree": [f"{one.id}:{one.text_event}"]}, status=409)
+    assert REFUSED in berto.post("prompts/identity/agree/", {"shown": [f"{one.id}:{one.text_event}"]})
     agree(edo, "identity", "Ugandan")
     agree(ana, "identity", "Ugandan")
     one.refresh_from_db()
@@ -212,7 +213,7 @@ def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, 
     # A template whose places are wrong is not agreed to.
     berto.post("prompts/template/", {"name": "bad", "language": "en", "template": "Tell {identity}."})
     bad = PromptPart.objects.get(name="bad")
-    page = edo.post("prompts/template/agree/", {"agree": [f"{bad.id}:{bad.text_event}"]}, status=400)
+    page = edo.post("prompts/template/agree/", {"shown": [f"{bad.id}:{bad.text_event}"]}, status=400)
     assert "has no place {concept}" in page
     berto.post(f"prompts/template/{bad.id}/retire/")
     edo.get(f"prompts/template/{bad.id}/", status=404)

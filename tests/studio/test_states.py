@@ -40,15 +40,15 @@ def test_a_rejected_situation_says_why_and_comes_back(people: dict[str, Someone]
     assert f"{WHY} &lt;b&gt;" in page
     assert "<bdi>Dina</bdi> rejected it:" in page
     # Whoever wrote it is told on the start page, and by nobody's name but the moderator's.
-    assert "Situation 1 was rejected: see why" in berto.get("")
-    assert "Situation 1 was rejected" not in people["carla"].get("")
+    assert "It was rejected. See why" in berto.get("")
+    assert "It was rejected" not in people["carla"].get("")
     assert WHY in berto.get("situations/1/")
     assert "Situation 1" in berto.get("situations/?state=rejected")
     assert berto.post("situations/1/submit/", status=409)
     berto.post("situations/1/return/")
     assert states(1) == ["draft"]
     assert WHY not in berto.get("situations/1/")
-    assert "was rejected" not in berto.get("")
+    assert "It was rejected" not in berto.get("")
 
 
 def test_a_change_takes_a_rejected_situation_to_review_again(people: dict[str, Someone]) -> None:

@@ -36,7 +36,8 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     barest = desk.split("unenriched</h3>")[1]
     assert "Anong gagawin ko?" in barest.split("</section>")[0]
     assert "Estudyante" not in barest.split("</section>")[0]
-    assert "in review" in people["berto"].post(f"situations/{number}/submit/")
+    assert "Write a situation" in people["berto"].post(f"situations/{number}/submit/")  # what they can do next
+    assert "in review" in people["berto"].get(f"situations/{number}/")
 
     assert 'class="state">best' not in people["edo"].get(f"situations/{number}/")  # it is for him to say
     # Nobody reviews their own, votes are hidden from others until the reveal, and a change needs a reason.

@@ -3,6 +3,9 @@
 A thing that somebody has before them is leased to them (:class:`~kapwa.studio.models.Lease`): until the lease ends it
 counts for them as if it were done, so that people who work at the same time are given different things. A lease that
 ended gives the thing back to all; who delivers late is counted all the same.
+
+What somebody took along for days is promised less firmly: whoever would have nothing is given a few of these things,
+too, so that a phone that only opened its page keeps nobody from work.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from kapwa.studio.core.tables import Lease, Membership
 
 # How long a thing waits for somebody who looks at it, and for somebody who took a batch along without a network.
 AT_HAND, TAKEN_ALONG = timedelta(minutes=30), timedelta(hours=48)
+# How many things that others took along somebody is given at once who would have nothing else.
+SPARE = 5
 
 
 class Done(NamedTuple):
@@ -31,7 +36,7 @@ class Done(NamedTuple):
 
 
 class Leased(NamedTuple):
-    """What is leased to a member, and how many things are left for them, now or once others went on."""
+    """What is leased to a member, and how many things that lack people are left for them, now or later."""
 
     subjects: list[str]
     left: int
@@ -43,7 +48,8 @@ def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: i
     ``done`` is called when nobody else can lease. A thing's load is how many people have done it or hold it. The things
     with the least load come next, in an order of the member's own among equals, and none whose load is ``target``.
     Loads differ by at most one, but where a lease ended. So somebody who has done all of the least loaded waits while
-    others are at work at the desk; who is there alone goes on with what is further along.
+    others are at work at the desk; who is there alone goes on with what is further along. Who would be given nothing is
+    given up to ``SPARE`` things by the same rule, but that what others took along does not count in loads.
     """
     now = timezone.now()
     with single_writer(), transaction.atomic():
@@ -56,14 +62,14 @@ def assign(member: Membership, desk: str, done: Callable[[], Done], *, target: i
         kept = state.held[:count]
         if kept:
             leases.filter(author=member.author, subject__in=kept, until__lt=now + AT_HAND).update(until=now + AT_HAND)
-        fresh = state.next(target)[: count - len(kept)] if len(kept) < count else []
+        fresh = state.next(target, count - len(kept)) if len(kept) < count else []
         lease = {"project": member.project, "desk": desk, "author": member.author, "until": now + AT_HAND}
         Lease.objects.bulk_create([Lease(subject=subject, **lease) for subject in fresh])
     return Leased([*kept, *fresh], state.left(target))
 
 
 def waiting(member: Membership, desk: str, done: Done, *, target: int) -> int:
-    """Return how many things are left for a member, now or once others went on; their leases are among them."""
+    """Return how many things are left for a member that lack people or are leased to them, whoever holds them now."""
     return _Desk(member, desk, done).left(target)
 
 
@@ -72,34 +78,58 @@ def finish(member: Membership, desk: str, subject: str) -> None:
     Lease.objects.filter(project=member.project, desk=desk, author=member.author, subject=subject).update(done=True)
 
 
-def take_along(member: Membership, desk: str) -> None:
-    """Let all that a member has before them at a desk wait for them as long as a batch without a network does."""
+def take_along(member: Membership, desk: str, device: str = "") -> None:
+    """Let all that a member has before them at a desk wait for them as long as a batch without a network does.
+
+    ``device``: the one that has it, so that it is given back when the device has it no more; "" for paper and files.
+    """
     now = timezone.now()
     leases = Lease.objects.filter(project=member.project, desk=desk, author=member.author, until__gt=now)
-    leases.update(until=now + TAKEN_ALONG)
+    leases.update(until=now + TAKEN_ALONG, device=device)
+
+
+def give_back(device: str, held: Mapping[str, Collection[str]]) -> None:
+    """Give all back that a device took along and has no more; ``held``: what it has still, by desk."""
+    leases = Lease.objects.filter(device=device, done=False)
+    lost = [lease.pk for lease in leases if lease.subject not in held.get(lease.desk, ())]
+    Lease.objects.filter(pk__in=lost).delete()
 
 
 class _Desk:
-    """A desk as a member finds it: what they hold, and the load of everything."""
+    """A desk as a member finds it: what they hold, and the load of everything, all in all and firmly promised."""
 
     def __init__(self, member: Membership, desk: str, done: Done) -> None:
-        leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=timezone.now())
-        loads = dict(leases.filter(done=False).values_list("subject").annotate(Count("pk")))
-        held = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
-        self.salt, self.finished = f"{member.author}/{desk}", set(done.finished)
-        self.held = [subject for subject in held if subject in done.counts and subject not in self.finished]
-        self.over = self.finished.intersection(held)  # what they had done before counts again
-        self.nobody_else = not leases.exclude(author=member.author).exists()
-        self.loads = {thing: n + loads.get(thing, 0) - (thing in self.over) for thing, n in done.counts.items()}
+        now = timezone.now()
+        at_hand = Q(until__lte=now + AT_HAND)
+        leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=now)
+        others = leases.exclude(author=member.author)
+        own = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
+        self.salt, self.counts, self.finished = f"{member.author}/{desk}", done.counts, set(done.finished)
+        self.held = [subject for subject in own if subject in done.counts and subject not in self.finished]
+        self.over = self.finished.intersection(own)  # what they had done before counts again
+        self.nobody_else = not others.filter(at_hand).exists()
+        promised = others.filter(done=False).values_list("subject")
+        self.loads = self._with(dict(promised.annotate(Count("pk"))))
+        self.firm_loads = self._with(dict(promised.filter(at_hand).annotate(Count("pk"))))
+
+    def _with(self, promised: Mapping[str, int]) -> dict[str, int]:
+        """Return the load of everything; ``promised``: what others hold of it."""
+        return {thing: n + promised.get(thing, 0) + (thing in self.held) for thing, n in self.counts.items()}
 
     def left(self, target: int) -> int:
-        return sum(thing not in self.finished and (n < target or thing in self.held) for thing, n in self.loads.items())
+        lacking = {thing for thing, n in self.counts.items() if n < target}
+        return len(lacking.union(self.held) - self.finished)
 
-    def next(self, target: int) -> list[str]:
-        """Return what the member may be given besides what they hold, the first first."""
-        mine = self.finished.union(self.held) & self.loads.keys()
-        most = min([target - 1, *(self.loads[thing] for thing in mine if not self.nobody_else)])
-        return sorted((thing for thing, n in self.loads.items() if thing not in mine and n <= most), key=self._place)
+    def next(self, target: int, count: int) -> list[str]:
+        """Return up to ``count`` things that the member is given besides what they hold, the first first."""
+        free = self._free(target, self.loads)[:count]
+        return free if free or self.held else self._free(target, self.firm_loads)[: min(count, SPARE)]
 
-    def _place(self, subject: str) -> tuple[int, bytes]:
-        return self.loads[subject], hashlib.blake2b(f"{self.salt}/{subject}".encode(), digest_size=8).digest()
+    def _free(self, target: int, loads: Mapping[str, int]) -> list[str]:
+        mine = self.finished.union(self.held) & loads.keys()
+        most = min([target - 1, *(loads[thing] for thing in mine if not self.nobody_else)])
+        free = [thing for thing, n in loads.items() if thing not in mine and n <= most]
+        return sorted(free, key=lambda thing: (loads[thing], self.loads[thing], self._place(thing)))
+
+    def _place(self, subject: str) -> bytes:
+        return hashlib.blake2b(f"{self.salt}/{subject}".encode(), digest_size=8).digest()

@@ -138,6 +138,11 @@ def offered(member: Membership) -> list[Desk]:
     return [desk for desk in desks if desk.offered(member.project)]
 
 
+def waiting(member: Membership) -> list[tuple[Desk, int]]:
+    """Return the desks that are offered to a member, each with how many tasks wait."""
+    return [(desk, desk.left(member)) for desk in offered(member)]
+
+
 def desk_of(member: Membership, name: str) -> Desk:
     """Return the desk ``name``; raise UsageError where it is not offered to the member."""
     for desk in offered(member):

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.http import HttpResponse
-
-from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.release import ReleaseForm
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
+
+
+class Todo(NamedTuple):
+    """Something that a visitor can do: what it is called, where, a sentence on it, and how many such things wait.
+
+    ``n`` is 0 for what can be done at any time.
+    """
+
+    title: str
+    link: str
+    sentence: str = ""
+    n: int = 1
+
+
+class Stage(NamedTuple):
+    """A stage on a project's path: what it is called, how much is done and of how much, and for whom it waits.
+
+    ``link``: its page, "" for who may not read it. ``waits``: sentences, or names of those whose turn it is.
+    """
+
+    title: str
+    link: str
+    done: int
+    wanted: int | None = None
+    waits: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +42,8 @@ class Form:
     """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
-    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``waits``: what waits for
-    a visitor besides, each with how many. ``take_in``: takes
+    ``todos``: what a visitor can do now besides work at desks, the most urgent first. ``path``: the stages from the
+    first text to a release. ``overview``: what else home shows, with ``overview``, its template. ``take_in``: takes
     existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
     languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
@@ -34,9 +56,10 @@ class Form:
     release: type[ReleaseForm]
     menu: str
     settings: tuple[str, ...]
-    home: Callable[[Visit, Sequence[tuple[Desk, int]]], HttpResponse]
-    waits: Callable[[Visit], Sequence[tuple[str, int]]]
+    todos: Callable[[Visit], Iterable[Todo]]
+    path: Callable[[Visit], Sequence[Stage]]
     take_in: Callable[[Project, str | Path], str]
+    overview: Callable[[Visit], Mapping[str, Any]] = lambda visit: {}
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False
     options_task: str = "kalahi/mc"
@@ -48,6 +71,8 @@ class Form:
 
 # By the name of the suite whose data the form's releases are.
 FORMS: dict[str, Form] = {}
+# Stages of what is done in projects of every form.
+PATHS: list[Callable[[Visit], Sequence[Stage]]] = []
 
 
 def form_of(project: Project) -> Form:

@@ -27,11 +27,11 @@ from kapwa.errors import DataError, KapwaError
 from kapwa.studio.core.desks import BUTTON, Task, deliver, filled_in, task_of
 from kapwa.studio.core.gate import MOST, MOST_RECORDS, WORK, admit
 from kapwa.studio.core.log import ConflictError, lock_project, record, single_writer
+from kapwa.studio.core.posted import HERE
 from kapwa.studio.core.security import agreed
 from kapwa.studio.core.tables import Event, Membership, Person, Project
 from kapwa.tables_io import read_sheet
 
-HERE = "kapwa_here"
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
 _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 # The name in a heading: "Your answer [text]" of a workbook, "t1_text" of a form for Collect, which puts groups before.
@@ -78,6 +78,11 @@ class Outcome(NamedTuple):
 def token_of(person: uuids.UUID) -> str:
     """Return what stands for a person, by their id, on devices; it differs from studio to studio, and opens nothing."""
     return salted_hmac("kapwa.here", str(person), algorithm="sha256").hexdigest()[:20]
+
+
+def device_of(request: HttpRequest) -> str:
+    """Return what stands for the device that asks, as long as somebody's visit on it lasts."""
+    return salted_hmac("kapwa.device", request.session.session_key or "", algorithm="sha256").hexdigest()[:20]
 
 
 def binding(member: Membership, task: Task) -> str:
@@ -154,7 +159,7 @@ def take_in(project: Project, path: Path, *, only: Membership | None = None, by:
     # Nobody else waits while the file is read, nor longer than for a phone's records while they are taken in.
     admit(path, WORK)
     saved = path.suffix.lower() == ".json"
-    records = list(enumerate(records_of(path.read_bytes(), path), start=1)) if saved else _rows(project, path)
+    records = list(enumerate(read_sent(path.read_bytes(), path).records, start=1)) if saved else _rows(project, path)
     if len(records) > MOST.rows:
         raise DataError(f"holds more than {MOST.rows:,} answers.", path=path, hint="Split it.")
     new, refused = 0, list[str]()
@@ -185,15 +190,20 @@ def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Me
     return Outcome(new, len(records) - len(refused) - new, refused)
 
 
-def records_of(content: bytes, path: Path | None = None) -> list[Any]:
-    """Return the records in what a phone sent or saved; raise DataError for what holds none."""
+class Sent(BaseModel):
+    """What a phone sends or saves: ``records``, and by desk the subjects of the tasks that it has, where it says so."""
+
+    records: list[Any]
+    held: dict[str, list[str]] | None = None
+
+
+def read_sent(content: bytes, path: Path | None = None) -> Sent:
+    """Return what a phone sent or saved; raise DataError for what is none."""
     try:
-        records = json.loads(content)["records"]
-    except (ValueError, RecursionError, LookupError, TypeError):
-        records = None
-    if not isinstance(records, list):
-        raise DataError("holds no answers of a phone.", path=path, hint="Save them on the phone's page once more.")
-    return records
+        return Sent.model_validate_json(content)
+    except ValidationError:
+        hint = "Save them on the phone's page once more."
+        raise DataError("holds no answers of a phone.", path=path, hint=hint) from None
 
 
 def _rows(project: Project, path: Path) -> list[tuple[int, dict[str, Any]]]:

@@ -12,8 +12,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from kapwa.errors import UsageError
-from kapwa.studio.core.desks import offered
-from kapwa.studio.core.forms import form_of
+from kapwa.studio.core import guide
+from kapwa.studio.core.forms import Todo
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
 from kapwa.studio.core.roles import ROLES
 from kapwa.studio.core.security import Visit, agreed
@@ -21,19 +21,17 @@ from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.settings import remembered_address
 
 
-def waiting_for(member: Membership) -> list[tuple[str, int]]:
-    """Return what waits for a member, each with how many."""
-    desks = [(desk.title(), desk.left(member)) for desk in offered(member)]
-    besides = form_of(member.project).waits(Visit(HttpRequest(), member.project, member))
-    return [(str(title), n) for title, n in (*desks, *besides) if n]
+def waiting_for(member: Membership) -> list[Todo]:
+    """Return what waits for a member."""
+    return [todo for todo in guide.todos(Visit(HttpRequest(), member.project, member)) if todo.n]
 
 
-def waiting_for_anybody(project: Project) -> list[tuple[str, int]]:
+def waiting_for_anybody(project: Project) -> list[Todo]:
     """Return what waits in a project: for somebody who has every role, and did nothing yet."""
     return waiting_for(Membership(project=project, author="-", roles=list(ROLES), languages=project.languages))
 
 
-def as_message(project: Project, waiting: Iterable[tuple[str, int]], address: str, *, mailed: bool = False) -> str:
+def as_message(project: Project, waiting: Iterable[Todo], address: str, *, mailed: bool = False) -> str:
     """Return a text that says what waits, and where; it names nobody. ``mailed``: it says how to get no more."""
     written = {"project": project, "waiting": waiting, "address": address, "mailed": mailed}
     return render_to_string("studio/reminder.html", written).strip()

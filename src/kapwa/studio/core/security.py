@@ -6,7 +6,6 @@ A view becomes a page by :func:`page` alone, which refuses one that names no rol
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from django.core.exceptions import DisallowedHost
 from django.db import DataError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -23,13 +23,12 @@ from kapwa.errors import KapwaError, UsageError
 from kapwa.studio.core.interface import activate_language
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import ConflictError, lock_project, single_writer
+from kapwa.studio.core.posted import ID, Posted, ended
 from kapwa.studio.core.roles import NOBODY
 from kapwa.studio.core.tables import Event, Membership, Person, Project
 
 SAFE = ("GET", "HEAD")
 KEPT = "Kapwa-Kept"  # the header of what static/studio/keep.js sends
-# The number of a form, or of the text that was seen.
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PROJECT = "p/<slug:project>/"
 
 
@@ -43,6 +42,10 @@ class Visit(NamedTuple):
     def may(self, roles: Collection[str]) -> bool:
         """Whether the visitor has one of ``roles``."""
         return any(role in roles for role in self.member.roles)
+
+    def link(self, name: str, *arguments: Any) -> str:
+        """Return the address of a page of the project; "" for one that the visitor may not read."""
+        return reverse(name, args=[self.project.slug, *arguments]) if self.may(PAGES[name].read) else ""
 
 
 class Page(NamedTuple):
@@ -127,7 +130,7 @@ def public_page(path: str, *, posts: bool = False) -> Callable[[View], View]:
 def _nobody(request: HttpRequest, *, api: bool) -> HttpResponse:
     if api:
         return problem(request, KapwaError(_("You are signed out. Sign in again.")), 401)
-    return redirect_to_login(request.get_full_path()) if request.method in SAFE else _forbidden(request)
+    return redirect_to_login(request.get_full_path()) if request.method in SAFE else ended(request)
 
 
 def _put(entry: Page) -> View:
@@ -167,7 +170,7 @@ def _onward(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 def _taken(request: HttpRequest, *visits: Visit) -> bool:
     """Whether the script sends what was taken before, as it did not get the answer."""
     number = request.POST.get("uuid", "")
-    sent_again = request.headers.get(KEPT) == "again" and _ID.fullmatch(number)
+    sent_again = request.headers.get(KEPT) == "again" and ID.fullmatch(number)
     return bool(sent_again) and any(
         Event.objects.filter(uuid=number, actor=visit.member.author, project=visit.project).exists() for visit in visits
     )
@@ -182,16 +185,16 @@ def _anew(visit: Visit) -> Visit:
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:
-    """Return the page that says what was wrong and what to do; what was typed stays on it, to be copied.
+    """Return the page that says what was wrong and what to do; what was typed stays on it, to be sent once more.
 
     To a script it is said as JSON.
     """
     if _speaks_json(request):
         return JsonResponse({"error": error.summary, "hint": error.hint or ""}, status=status)
-    values = [text for name, text in request.POST.items() if name != "csrfmiddlewaretoken" and not _ID.fullmatch(text)]
-    # What is short and in plain letters is a choice; a question in Korean is as short.
-    typed = [text for text in values if len(text) > 20 or not text.isascii()]
-    return render(request, "studio/problem.html", {"error": error, "typed": typed}, status=status)
+    form = Posted.of(request)
+    if status == 409:  # the number of the form may be taken
+        form = form._replace(fields=[(name, text) for name, text in form.fields if name != "uuid"])
+    return render(request, "studio/problem.html", {"error": error, "posted": form}, status=status)
 
 
 def _speaks_json(request: HttpRequest) -> bool:
@@ -206,6 +209,8 @@ def _forbidden(request: HttpRequest) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the page for a form that did not come from the studio, or whose visit has ended."""
+    if not isinstance(request.user, Person) and request.path.startswith("/p/") and not _speaks_json(request):
+        return ended(request)
     error = KapwaError(_("This form is too old, or it did not come from this site."), hint=_("Open the page again."))
     return problem(request, error, 403)
 

@@ -175,7 +175,8 @@ class Authored(Current):
 class Lease(models.Model):
     """A task that somebody has before them: until it ends, others are given other tasks first. No part of the log.
 
-    ``done``: they did it, and are at the desk until it ends or they are given another.
+    ``done``: they did it, and are at the desk until it ends or they are given another. ``device``: the phone that took
+    it along, by a keyed hash of its visit.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
@@ -184,6 +185,7 @@ class Lease(models.Model):
     author = models.CharField(max_length=16)
     until = models.DateTimeField()
     done = models.BooleanField(default=False)
+    device = models.CharField(max_length=20, blank=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("desk", "subject", "author"), name="one_lease"),)

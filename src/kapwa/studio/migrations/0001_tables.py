@@ -164,6 +164,7 @@ class Migration(migrations.Migration):
                 ("author", models.CharField(max_length=16)),
                 ("until", models.DateTimeField()),
                 ("done", models.BooleanField(default=False)),
+                ("device", models.CharField(blank=True, max_length=20)),
             ],
             options={"constraints": [models.UniqueConstraint(fields=("desk", "subject", "author"), name="one_lease")]},
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.forms import Stage, Todo
 from kapwa.studio.core.gate import TABLES, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -24,7 +24,7 @@ from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import AGREERS, WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
-from kapwa.studio.core.views.common import act, form_number, show
+from kapwa.studio.core.views.common import act, agree_to_shown, form_number, show, whole
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, ROLES, TEMPLATE
 from kapwa.studio.prompts.tables import PromptPart
@@ -46,11 +46,23 @@ _COLUMNS = {
 }
 
 
-def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
-    """Show how many concepts, identities and templates there are, and how many of them wait for the visitor."""
-    kinds = waiting_prompts(visit)
-    waits = bool(work) or any(mine for *_rest, mine in kinds)
-    return show(visit, "home_prompts", work=work, kinds=kinds, waits=waits, agrees=visit.may(AGREERS))
+def todos(visit: Visit) -> Iterator[Todo]:
+    """Give what the visitor can do with the parts of prompts now."""
+    for role, title, total, _used, mine in waiting_prompts(visit):
+        link = visit.link("prompt_parts", role)
+        if mine:
+            yield Todo(f"{_('Waiting for your agreement')}: {title}", link, n=mine)
+        if not total and visit.may(WORDERS):
+            yield Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0)
+
+
+def path(visit: Visit) -> list[Stage]:
+    """Return how far the parts of prompts are, and whose turn it is."""
+    stages = []
+    for role, title, total, used, _mine in waiting_prompts(visit):
+        waits = [_("writers")] if not total else [_("two other people who agree")] if used < total else []
+        stages.append(Stage(title, visit.link("prompt_parts", role), used, total, waits))
+    return stages
 
 
 @page("prompts/", read=AGREERS)
@@ -95,13 +107,6 @@ def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
     return rows
 
 
-def waits(visit: Visit) -> list[tuple[str, int]]:
-    """Return how many parts of each kind wait for the visitor's agreement."""
-    return [
-        (f"{_('Waiting for your agreement')}: {title}", mine) for _r, title, _n, _used, mine in waiting_prompts(visit)
-    ]
-
-
 def _role(role: str) -> str:
     if role not in ROLES:
         raise Http404
@@ -129,6 +134,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         wrong=wrong,
         pasted=request.POST.get("pasted", ""),
         words=visit.may(WORDERS),
+        changed=whole(request.GET.get("changed")),
     )
 
 
@@ -185,18 +191,16 @@ def _part(visit: Visit, role: str, part: str) -> PromptPart:
 
 @page("prompts/<slug:role>/agree/", write=AGREERS)
 def agree(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
-    """Agree to those that are ticked, as they were seen."""
+    """Agree to all that were shown but the exceptions, as they were seen."""
     if role not in (IDENTITY, TEMPLATE):  # a concept is used at once
         raise Http404
-    form = form_number(request) or uuids.uuid4()
-    for ticked in request.POST.getlist("agree"):
-        subject, _sep, text = ticked.partition(":")
-        part = _part(visit, role, subject)
-        if role == TEMPLATE and (wrong := place_faults(as_row(TEMPLATE, part.fields))):
+    agreed = set(request.POST.getlist("shown")) - set(request.POST.getlist("except"))
+    for part in _parts(visit).filter(role=TEMPLATE):
+        wrong = place_faults(as_row(TEMPLATE, part.fields)) if f"{part.id}:{part.text_event}" in agreed else []
+        if wrong:
             raise UsageError(f"The template {part.name!r} {wrong[0]}", hint=_("Change the template first."))
-        number = uuids.uuid5(form, ticked)
-        record(visit.project, f"{role}.agreed", {"text": text}, actor=visit.member.author, uuid=number, subject=subject)
-    return redirect("prompt_parts", project=visit.project.slug, role=role)
+    changed = agree_to_shown(visit, f"{role}.agreed", "text")
+    return redirect(f"{visit.link('prompt_parts', role)}?changed={changed}")
 
 
 @page("prompts/<slug:role>/<str:part>/", read=AGREERS, write=WORDERS)

@@ -10,7 +10,7 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.questions import answer_events, answering, events  # noqa: F401 - each fills a list
 from kapwa.studio.questions.importing import add_prompts, import_questions
 from kapwa.studio.questions.release import EverydayRelease
-from kapwa.studio.questions.views.questions import home, waits
+from kapwa.studio.questions.views.questions import path, todos
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -23,8 +23,8 @@ FORMS["blend"] = Form(
     release=EverydayRelease,
     menu="studio/menu_questions.html",
     settings=("people_each", "answers_each"),
-    home=home,
-    waits=waits,
+    todos=todos,
+    path=path,
     take_in=_take_in,
     begin=add_prompts,
     answered=True,

@@ -23,6 +23,7 @@ from kapwa.people.rating_forms import RATING_KEY
 from kapwa.records import Item
 from kapwa.report.people import choice_block, people_blocks
 from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.forms import PATHS, Stage
 from kapwa.studio.core.release import item_id
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit, page
@@ -128,12 +129,30 @@ def figures(project: Project, kind: str) -> dict[str, Any]:
 @page("results/", read=COORDINATORS)
 def results(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List what was drawn for people, by kind, with how much of it is done."""
-    counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
-    sets: dict[str, list[TaskSet]] = {}
-    for task_set in TaskSet.objects.filter(project=visit.project).order_by("number").annotate(**counts):
-        sets.setdefault(task_set.kind, []).append(task_set)
-    kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in sets.items()]
+    kinds = [(kind, DESKS[kind].title(), of_kind) for kind, of_kind in _sets(visit.project).items()]
     return show(visit, "results", kinds=kinds)
+
+
+def _sets(project: Project) -> dict[str, list[Any]]:
+    """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``."""
+    counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
+    sets: dict[str, list[Any]] = {}
+    for task_set in TaskSet.objects.filter(project=project).order_by("number").annotate(**counts):
+        sets.setdefault(task_set.kind, []).append(task_set)
+    return sets
+
+
+def path(visit: Visit) -> list[Stage]:
+    """Return how far each kind of judgements is."""
+    stages = []
+    for kind, sets in _sets(visit.project).items():
+        done, wanted = sum(draw.done for draw in sets), sum(draw.wanted for draw in sets)
+        waits = [_(role) for role in sorted(DESKS[kind].roles) if done < wanted]
+        stages.append(Stage(DESKS[kind].title(), visit.link("result", kind), done, wanted, waits))
+    return stages
+
+
+PATHS.append(path)
 
 
 @page("results/<slug:kind>/", read=COORDINATORS)

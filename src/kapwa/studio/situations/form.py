@@ -11,7 +11,7 @@ from kapwa.studio.situations.importing import import_situations
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.release import SituationRelease
 from kapwa.studio.situations.tables import Situation
-from kapwa.studio.situations.views.overview import home, topic_coverage, waits
+from kapwa.studio.situations.views.overview import overview, path, todos, topic_coverage
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -23,8 +23,9 @@ FORMS["kalahi"] = Form(
     release=SituationRelease,
     menu="studio/menu_situations.html",
     settings=("quorum", "questions"),
-    home=home,
-    waits=waits,
+    todos=todos,
+    path=path,
+    overview=overview,
     take_in=_take_in,
     questionnaire=questions_of,
     topic_coverage=topic_coverage,

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
@@ -19,13 +20,13 @@ from kapwa.errors import UsageError
 from kapwa.people.agreement import NAMES
 from kapwa.studio.core.desks import offered
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record
 from kapwa.studio.core.members import names, waiting_back
 from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERATORS, REVIEWERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Event
-from kapwa.studio.core.text import tidy
-from kapwa.studio.core.withdrawals import release_due
+from kapwa.studio.core.tables import ID, Event
+from kapwa.studio.core.text import LONGEST, tidy
 from kapwa.studio.settings import LOCAL, remembered_address
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
@@ -45,9 +46,9 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "form": form_of(visit.project),
         "merges": visit.may(MERGERS),
         "interprets": visit.may(INTERPRETERS),
-        "due": SimpleLazyObject(lambda: release_due(visit.project)),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
         "works": bool(offered(visit.member)),
+        "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
         "mails": settings.KAPWA_MAIL,
     }
@@ -63,6 +64,26 @@ def address_for_others(request: HttpRequest) -> str:
     """Return an address of the studio by which others come, who may be on phones."""
     alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
     return remembered_address() if alone else request.build_absolute_uri()
+
+
+def agree_to_shown(visit: Visit, kind: str, text: str, **more: Any) -> int:
+    """Record that the visitor agrees to all that a form showed but the exceptions, each by an event of its own.
+
+    The form's ``shown`` and ``except`` are ``SUBJECT:TEXT``; the event's body has the text under the name ``text``.
+    Returns how many could not be agreed to, such as one that somebody changed meanwhile.
+    """
+    post, form, refused = visit.request.POST, form_number(visit.request) or uuids.uuid4(), 0
+    for shown in post.getlist("shown"):
+        if shown in post.getlist("except"):
+            continue
+        subject, _sep, seen = shown.partition(":")
+        about = {"actor": visit.member.author, "uuid": uuids.uuid5(form, shown), "subject": subject[:ID]}
+        try:
+            with transaction.atomic():
+                record(visit.project, kind, {text: seen[:ID], **more}, **about)
+        except RefusedError:
+            refused += 1
+    return refused
 
 
 def form_number(request: HttpRequest) -> uuids.UUID | None:

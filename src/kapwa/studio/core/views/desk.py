@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -18,17 +19,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.assigning import take_along
-from kapwa.studio.core.desks import Desk, Task, Work, deliver, desk_of, offered, task_of
+from kapwa.studio.core.assigning import give_back, take_along
+from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, task_of, waiting
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
-from kapwa.studio.core.intake import records_of, take, take_in, token_of
+from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import ConflictError, single_writer
-from kapwa.studio.core.roles import EVERYONE, MODERATORS
+from kapwa.studio.core.roles import COORDINATORS, EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
-from kapwa.studio.core.tables import Membership
+from kapwa.studio.core.tables import Lease, Membership
 from kapwa.studio.core.views.common import as_file, form_number, show, whole
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
@@ -40,11 +41,6 @@ _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 def work(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List the work that is offered to the member, with how much of it waits."""
     return show(visit, "work", desks=waiting(visit.member), odk=find_spec("pyxform") is not None)
-
-
-def waiting(member: Membership) -> list[tuple[Desk, int]]:
-    """Return the desks that are offered to a member, each with how many tasks wait."""
-    return [(desk, desk.left(member)) for desk in offered(member)]
 
 
 @page("work/<slug:desk>/", read=EVERYONE, write=EVERYONE)
@@ -77,13 +73,29 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     )
 
 
-def _draw(desk: Desk, member: Membership, count: int, *, along: bool = False) -> Work:
-    """Return up to ``count`` tasks for the member, leased to them; ``along``: for as long as work without a network."""
+def _draw(desk: Desk, member: Membership, count: int, along: str | None = None) -> Work:
+    """Return up to ``count`` tasks for the member, leased to them.
+
+    ``along``: the device that takes them along without a network, "" for paper and files; None for a page.
+    """
     with single_writer(), transaction.atomic():
         drawn = desk.draw(member, count)
-        if along:
-            take_along(member, desk.name)
+        if along is not None:
+            take_along(member, desk.name, along)
     return drawn
+
+
+@page("holds/", read=EVERYONE, write=EVERYONE)
+def holds(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Say which tasks are kept for the visitor, or for coordinators everybody, and until when; give them back."""
+    leases = Lease.objects.filter(project=visit.project, done=False, until__gt=timezone.now())
+    if not visit.may(COORDINATORS):
+        leases = leases.filter(author=visit.member.author)
+    if request.method == "POST":
+        leases.filter(author=request.POST.get("author", ""), desk=request.POST.get("desk", "")).delete()
+        return redirect("holds", project=visit.project.slug)
+    kept = leases.values("desk", "author").annotate(n=Count("pk"), until=Max("until")).order_by("desk", "-n")
+    return show(visit, "holds", kept=[(DESKS[row["desk"]].title(), row) for row in kept if row["desk"] in DESKS])
 
 
 @page("work/<slug:desk>/sheet/", read=EVERYONE)
@@ -107,7 +119,7 @@ def work_odk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
 
 def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Task]]:
     chosen = desk_of(visit.member, desk)
-    tasks = _draw(chosen, visit.member, max(1, whole(request.GET.get("n"), ALONG, MOST_TASKS)), along=True).tasks
+    tasks = _draw(chosen, visit.member, max(1, whole(request.GET.get("n"), ALONG, MOST_TASKS)), "").tasks
     if not tasks:
         raise UsageError(_("There are no tasks for you now."), hint=_("Come back later."))
     return chosen, tasks
@@ -140,11 +152,14 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say who is here and what work there is; posted to, take records, each answered for alone."""
     token = token_of(visit.member.person_id)
     if request.method == "POST":
-        records = records_of(request.body)
-        if len(records) > MOST_RECORDS:
+        sent = read_sent(request.body)
+        if len(sent.records) > MOST_RECORDS:
             raise UsageError(f"More than {MOST_RECORDS} records came at once.", hint="Send fewer records at once.")
         with single_writer(), transaction.atomic():
-            return _json({"records": [take({token: visit.member}, sent) for sent in records]})
+            answers = [take({token: visit.member}, filled) for filled in sent.records]
+            if sent.held is not None:
+                give_back(device_of(request), sent.held)
+        return _json({"records": answers})
     desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
     return _json({"person": token, "csrf": get_token(request), "desks": desks})
 
@@ -154,7 +169,7 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
 def batch(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Give tasks to take along on a phone, leased to the member."""
     chosen = desk_of(visit.member, desk)
-    tasks = [asdict(task) for task in _draw(chosen, visit.member, MOST_TASKS, along=True).tasks]
+    tasks = [asdict(task) for task in _draw(chosen, visit.member, MOST_TASKS, device_of(request)).tasks]
     directions = {tag: language(tag).direction for tag in visit.project.languages}
     return _json({"desk": desk, "title": chosen.title(), "directions": directions, "tasks": tasks})
 

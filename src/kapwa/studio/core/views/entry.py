@@ -10,9 +10,12 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core.assigning import give_back
+from kapwa.studio.core.intake import device_of, token_of
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import lock_project, record
 from kapwa.studio.core.members import count_wrong, hashed, join, must_wait, refuse_taken, usable
+from kapwa.studio.core.posted import resumed
 from kapwa.studio.core.security import locked_out, public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person
 from kapwa.studio.core.text import tidy, tidy_line
@@ -56,7 +59,7 @@ def enter(request: HttpRequest) -> HttpResponse:
         message = _("This is not the code of an invitation or of a member.")
         return render(request, "studio/enter.html", {"wrong": message}, status=403)
     login(request, person)
-    return _onward(request)
+    return resumed(request, token_of(person.pk)) or _onward(request)
 
 
 def _onward(request: HttpRequest) -> HttpResponse:
@@ -102,6 +105,7 @@ def join_project(request: HttpRequest) -> HttpResponse:
 def leave(request: HttpRequest) -> HttpResponse:
     """End the visit on this device."""
     if request.method == "POST":
+        give_back(device_of(request), {})  # the phone forgets the tasks of who leaves
         logout(request)
     return redirect("start")
 

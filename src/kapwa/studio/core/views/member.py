@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth import login, logout
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -14,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
-from kapwa.studio.core import withdrawals
+from kapwa.studio.core import guide, withdrawals
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.intake import token_of
@@ -27,14 +29,13 @@ from kapwa.studio.core.security import Visit, agreed, page
 from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show
-from kapwa.studio.core.views.desk import waiting
 
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show what is done and what waits for whom."""
-    work = [(desk, left) for desk, left in waiting(visit.member) if left]
-    return form_of(visit.project).home(visit, work)
+    """Show the next step, how far the project is and for whom it waits, and what the visitor did."""
+    context: dict[str, Any] = {"todos": guide.todos(visit), "path": guide.path(visit), "done": guide.done_by(visit)}
+    return show(visit, "home", **context, **form_of(visit.project).overview(visit))
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)

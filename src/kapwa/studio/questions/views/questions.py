@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid as uuids
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -16,16 +16,16 @@ from django.utils.translation import gettext_lazy
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.agreeing import NEEDED
-from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.forms import Stage, Todo
 from kapwa.studio.core.gate import QUESTIONS, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release, Topic
+from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Topic
 from kapwa.studio.core.text import pieces, tidy, tidy_line
-from kapwa.studio.core.views.common import act, form_number, reason_of, retirement, show
+from kapwa.studio.core.views.common import act, agree_to_shown, form_number, reason_of, retirement, show, whole
 from kapwa.studio.questions.events import PROMPT, askable
 from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
@@ -39,6 +39,7 @@ KIND_NAMES = {
     "time": gettext_lazy("a time (HH:MM)"),
     PROMPT: gettext_lazy("none (the text is a prompt for models)"),
 }
+MOST_SHOWN = 50  # texts to which somebody agrees at once
 _MOST = 300  # questions made of one text at once
 _SLOT = re.compile(r"\{[^{}]*\}")
 
@@ -200,24 +201,36 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
     return rows
 
 
-def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
-    """Show how far a project is: questions, wordings and answers by language, and releases."""
-    rows = progress(visit)
-    steps = {
-        "work": work,
-        "written": Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count(),
-        "languages": rows,
-        "waits": any(row["waiting"] for row in rows),
-        "releases": Release.objects.filter(project=visit.project).count(),
-        "reads": visit.may(QUESTION_READERS),
-    }
-    return show(visit, "home_everyday", **steps)
+def todos(visit: Visit) -> Iterator[Todo]:
+    """Give what the visitor can do with questions now."""
+    for row in progress(visit):
+        if row["waiting"]:
+            title = f"{_('Questions in')} \u2068{row['language'].name}\u2069"
+            yield Todo(title, visit.link("translate_into", row["language"].tag), n=row["waiting"])
+    if visit.may(WRITERS):
+        about = _(
+            "Ask about something in everyday life that many people would answer with a few words, "
+            "and that is different elsewhere."
+        )
+        yield Todo(_("Write a question"), visit.link("new_question"), about, 0)
 
 
-def waits(visit: Visit) -> list[tuple[str, int]]:
-    """Return how many questions wait for the visitor in each language."""
-    spoken = languages_of(visit.project)
-    return [(f"{_('Questions in')} {tag.name}", len(waiting_in(visit, tag.tag))) for tag in spoken]
+def path(visit: Visit) -> list[Stage]:
+    """Return how far questions, wordings and answers are by language, and whose turn it is."""
+    written = Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count()
+    worded, answered = [], []
+    for row in progress(visit):
+        name, tag, agreed = row["language"].name, row["language"].tag, row["states"][APPROVED]
+        title = _("Wordings agreed in %(name)s, with those of the prompts") % {"name": name}
+        waits = [_("translators, and two other people who agree")] if agreed < row["due"] else []
+        worded.append(Stage(title, visit.link("translate_into", tag), agreed, row["due"], waits))
+        if row["asked"]:
+            title = _("Answered in %(language)s by %(n)s people") % {"language": name, "n": visit.project.people_each}
+            waits = [_("people who answer")] if row["full"] < row["asked"] else []
+            link = visit.link("answers")
+            answered.append(Stage(title, link and f"{link}?language={tag}", row["full"], row["asked"], waits))
+    waits = [] if written else [_("writers")]
+    return [Stage(_("Questions written"), visit.link("questions"), written, waits=waits), *worded, *answered]
 
 
 @page("translate/", read=QUESTION_READERS)
@@ -226,11 +239,19 @@ def translate(request: HttpRequest, visit: Visit) -> HttpResponse:
     return show(visit, "translate", rows=progress(visit), needed=NEEDED)
 
 
-@page("translate/<str:tag>/", read=QUESTION_READERS)
+@page("translate/<str:tag>/", read=QUESTION_READERS, write=AGREEING)
 def translate_into(request: HttpRequest, visit: Visit, tag: str) -> HttpResponse:
-    """Show what waits for the visitor in a language: each source beside its wording."""
+    """Show what waits for the visitor in a language; posted to, take their agreement to all but the exceptions."""
     spoken = _language(visit, tag)
-    return show(visit, "translate_into", own=spoken, waiting=waiting_in(visit, spoken.tag))
+    if request.method == "POST":
+        changed = agree_to_shown(visit, "wording.agreed", "wording", language=spoken.tag)
+        return redirect(f"{visit.link('translate_into', tag)}?changed={changed}")
+    waiting = waiting_in(visit, spoken.tag)
+    others = [(question, word) for question, word in waiting if word and word.state != OUTDATED]
+    asked = [(question, word) for question, word in others if word.author != visit.member.author]
+    to_word = [entry for entry in waiting if entry not in asked]
+    shown: dict[str, Any] = {"asked": asked[:MOST_SHOWN], "to_word": to_word[:MOST_SHOWN], "waiting": len(waiting)}
+    return show(visit, "translate_into", own=spoken, changed=whole(request.GET.get("changed")), **shown)
 
 
 def _language(visit: Visit, tag: str) -> Language:
@@ -247,7 +268,9 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
     if request.method == "POST":
         kind, body = _opinion(request, visit, question)
         act(visit, kind, body | {"language": spoken.tag}, subject=question.id)
-        return redirect("translate_into", project=visit.project.slug, tag=spoken.tag)
+        following = [other.number for other, _word in waiting_in(visit, spoken.tag) if other.number != number]
+        following.sort(key=lambda other: (other < number, other))
+        return redirect(visit.link("wording", tag, following[0]) if following else visit.link("home"))
     words = {version.language: version for version in question.wordings.all()}
     word, since = words.get(spoken.tag), None
     if word and word.state == OUTDATED:  # what the question has become since it was worded

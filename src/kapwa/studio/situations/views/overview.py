@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext
 
 from kapwa.people.agreement import agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
-from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.forms import Stage, Todo
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
-from kapwa.studio.core.tables import Project, Topic
-from kapwa.studio.core.views.common import named_agreement, show
+from kapwa.studio.core.tables import Membership, Project, Topic
+from kapwa.studio.core.views.common import named_agreement
 from kapwa.studio.situations.checks import longest_trick, usual_place
-from kapwa.studio.situations.events import ACCEPTED, CLOSED, DRAFT, FROZEN, IN_REVIEW, REJECTED, STATES
+from kapwa.studio.situations.events import ACCEPTED, CLOSED, DRAFT, FROZEN, IN_REVIEW, REJECTED
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
+
+MOST_SHOWN = 5  # situations of which home says who has voted
 
 
 class Coverage(NamedTuple):
@@ -79,46 +80,96 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     return named_agreement(agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500))
 
 
-def home(visit: Visit, work: Sequence[tuple[Desk, int]]) -> HttpResponse:
-    """Show situations by their states, those that wait for the visitor, and how far people agree."""
+def todos(visit: Visit) -> Iterator[Todo]:
+    """Give what the visitor can do with situations now."""
     project = visit.project
-    situations = list(Situation.objects.filter(project=project).order_by("number"))
-    by_state = {state: [situation for situation in situations if situation.state == state] for state in STATES + CLOSED}
-    used = [situation for situation in situations if situation.state not in CLOSED]
-    context: dict[str, Any] = {
-        "counts": [(state, len(rows)) for state, rows in by_state.items() if rows or state not in CLOSED],
-        "coverage": coverage(project, used),
-        "trick": longest_trick(situation.fields for situation in used),
-        "place": usual_place(situation.fields for situation in used),
-        "total": len(situations),
-        "agreement": agreement(project) if visit.may(MODERATORS) else [],
-    }
-    return show(visit, "home", waiting=_waiting(visit, situations), work=work, **context)
+    rows = Situation.objects.filter(project=project).order_by("number")
+    in_review = list(rows.filter(state=IN_REVIEW))
+    if visit.may(REVIEWERS):
+        vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
+        yield from _todo(visit, _("Vote on situation %(number)s"), waiting_votes(visit), vote)
+    if visit.may(MODERATORS):
+        for row, n, most in turnout(project, in_review):
+            if n >= most:
+                ready = _("%(n)s of %(most)s have voted: reveal the votes.") % {"n": n, "most": most}
+                yield from _todo(visit, _("Situation %(number)s"), [row], ready)
+    if visit.may(READERS):
+        yield from _todo(visit, _("Discuss situation %(number)s"), [row for row in in_review if row.revealed])
+    if visit.may(WRITERS):
+        mine = rows.filter(author=visit.member.author)
+        yield from _todo(visit, _("Finish your draft %(number)s"), mine.filter(state=DRAFT))
+        rejected = _("It was rejected. See why, and change it or leave it.")
+        yield from _todo(visit, _("Situation %(number)s"), mine.filter(state=REJECTED), rejected)
+    accepted = rows.filter(state=ACCEPTED).count()
+    if accepted and visit.may(COORDINATORS):
+        title = ngettext(
+            "Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", accepted
+        )
+        yield Todo(title % {"n": accepted}, visit.link("releases"))
+    if visit.may(WRITERS):
+        about = _("A few sentences that happened to you or to people you know, and what people here would do.")
+        yield Todo(_("Write a situation"), visit.link("new_situation"), about, 0)
+        if not Topic.objects.filter(project=project, retired=False).exists():
+            why = _("There are no topics yet. Until there is one, the writing desk offers the topics of the paper.")
+            yield Todo(_("Add a topic"), visit.link("topics"), why, 0)
 
 
-def _waiting(visit: Visit, situations: Iterable[Situation]) -> dict[str, list[Situation]]:
-    """Return the situations that wait for the visitor, by what they can do with them."""
-    author, waiting = visit.member.author, defaultdict[str, list[Situation]](list)
+def _todo(visit: Visit, title: str, rows: Any, sentence: str = "") -> Iterator[Todo]:
+    """Give one thing to do for all of ``rows``, which begins with the first."""
+    for row in rows[:1]:
+        link = visit.link("situation", row.number)
+        yield Todo(title % {"number": row.number}, link, sentence, len(rows))
+
+
+def waiting_votes(visit: Visit) -> list[Situation]:
+    """Return the situations on which the visitor is still to vote, by number."""
+    author = visit.member.author
     voted = set(Vote.objects.filter(project=visit.project, author=author).values_list("situation", "round"))
-    for row in situations:
-        if row.state in (DRAFT, REJECTED) and row.author == author and visit.may(WRITERS):
-            waiting["finish" if row.state == DRAFT else "rejected"].append(row)
-        elif row.state == IN_REVIEW and row.revealed and visit.may(READERS):
-            waiting["discuss"].append(row)
-        elif row.state == IN_REVIEW and not row.revealed and visit.may(REVIEWERS):
-            if author not in row.authors and (row.id, row.round) not in voted:
-                waiting["vote"].append(row)
-        elif row.state == ACCEPTED and visit.may(COORDINATORS):
-            waiting["freeze"].append(row)
-    return dict(waiting)
+    hidden = Situation.objects.filter(project=visit.project, state=IN_REVIEW, revealed=False).order_by("number")
+    return [row for row in hidden if author not in row.authors and (row.id, row.round) not in voted]
 
 
-def waits(visit: Visit) -> list[tuple[str, int]]:
-    """Return how many situations wait for the visitor, by what they can do with them."""
-    waiting = _waiting(visit, Situation.objects.filter(project=visit.project))
-    names = (
-        ("vote", _("Situations to vote on")),
-        ("finish", _("Drafts to finish")),
-        ("discuss", _("Situations to discuss")),
-    )
-    return [(title, len(waiting.get(name, ()))) for name, title in names]
+def turnout(project: Project, rows: Iterable[Situation]) -> list[tuple[Situation, int, int]]:
+    """Return those of ``rows`` whose votes are hidden, each with how many have voted, and of how many who may."""
+    present = Membership.objects.filter(project=project, left=None)
+    reviewers = {member.author for member in present if not REVIEWERS.isdisjoint(member.roles)}
+    votes = Counter(Vote.objects.filter(project=project).values_list("situation", "round"))
+    hidden = [row for row in rows if row.state == IN_REVIEW and not row.revealed]
+    return [(row, votes[row.id, row.round], len(reviewers.difference(row.authors))) for row in hidden]
+
+
+def path(visit: Visit) -> list[Stage]:
+    """Return how far situations are, and whose turn it is."""
+    project = visit.project
+    rows = list(Situation.objects.filter(project=project).exclude(state__in=CLOSED).order_by("number"))
+    topics = Topic.objects.filter(project=project, retired=False).values_list("target", flat=True)
+    sent = [row for row in rows if row.state != DRAFT]
+    accepted = [row for row in sent if row.state != IN_REVIEW]
+    votes = []
+    for row, n, most in turnout(project, rows)[:MOST_SHOWN] if visit.may(READERS) else []:
+        text = _("Situation %(number)s: %(n)s of %(most)s have voted: reveal the votes.")
+        if n < most:
+            text = _("Situation %(number)s: %(n)s of %(most)s have voted.")
+        votes.append(text % {"number": row.number, "n": n, "most": most})
+    writers = [_("writers")] if len(sent) < max(1, len(rows), sum(topics)) else []
+    in_review = [_("reviewers"), *votes] if len(accepted) < len(sent) else []
+    return [
+        Stage(_("Topics"), visit.link("topics"), len(topics), waits=() if topics else [_("writers")]),
+        Stage(_("Situations written"), visit.link("situations"), len(rows), sum(topics) or None, writers),
+        Stage(_("Sent to review"), visit.link("situations"), len(sent), len(rows)),
+        Stage(_("Accepted"), visit.link("situations"), len(accepted), len(sent), in_review),
+    ]
+
+
+def overview(visit: Visit) -> dict[str, Any]:
+    """Return coverage, what a trick would score, and how far people agree."""
+    made = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
+    situations = list(made.order_by("number"))
+    return {
+        "overview": "studio/overview.html",
+        "coverage": coverage(visit.project, situations),
+        "trick": longest_trick(situation.fields for situation in situations),
+        "place": usual_place(situation.fields for situation in situations),
+        "total": len(situations),
+        "agreement": agreement(visit.project) if visit.may(MODERATORS) else [],
+    }

@@ -19,9 +19,10 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import Pieces, pieces, tidy
 from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, whole
-from kapwa.studio.situations.events import CHOICES, IN_REVIEW, votes_of
+from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
+from kapwa.studio.situations.views.overview import waiting_votes
 from kapwa.studio.situations.views.writing import reading, refuse_others, situation_or_404, tells_best
 
 
@@ -75,12 +76,18 @@ def _happens(visit: Visit, row: Situation, kind: str, body: Mapping[str, Any]) -
     return redirect("situation", project=visit.project.slug, number=row.number)
 
 
+def _onward(visit: Visit, rows: Iterable[Situation]) -> HttpResponse:
+    """Go to the first of ``rows``, or where there is none home, which says what the visitor can do next."""
+    return redirect(next((visit.link("situation", row.number) for row in rows), visit.link("home")))
+
+
 @page("situations/<int:number>/submit/", write=WRITERS)
 def submit_situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Send a draft to review, if nothing is missing from it."""
     row = situation_or_404(visit, number)
     refuse_others(visit, row)
-    return _happens(visit, row, "submitted", {})
+    _happens(visit, row, "submitted", {})
+    return _onward(visit, Situation.objects.filter(project=visit.project, state=DRAFT, author=visit.member.author))
 
 
 @page("situations/<int:number>/return/", write=WRITERS)
@@ -99,7 +106,8 @@ def vote(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         raise UsageError(_("The vote is not complete."), hint=_("Choose whether to accept, change or reject it."))
     body = {"round": whole(request.POST.get("round")), "choice": choice, "best": best}
     body["remark"] = tidy(request.POST.get("remark", ""))
-    return _happens(visit, situation_or_404(visit, number), "voted", body)
+    _happens(visit, situation_or_404(visit, number), "voted", body)
+    return _onward(visit, waiting_votes(visit))
 
 
 @page("situations/<int:number>/reveal/", write=MODERATORS)
@@ -123,7 +131,9 @@ def discuss(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
 @page("situations/<int:number>/accept/", write=MODERATORS)
 def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     """Accept a situation whose votes allow it."""
-    return _happens(visit, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+    _happens(visit, situation_or_404(visit, number), "accepted", {"quorum": visit.project.quorum})
+    in_review = Situation.objects.filter(project=visit.project, state=IN_REVIEW)
+    return _onward(visit, in_review.order_by("-revealed", "number"))
 
 
 @page("situations/<int:number>/reject/", write=MODERATORS)

@@ -29,8 +29,24 @@ function choices(batch, field) {
       make("span", written(batch, option.language), option.text))));
 }
 
+// Says how much room a field has while somebody types, and keeps what is too long from being sent; `words`: the text.
+export function limit(field, words) {
+  const most = Number(field.dataset.longest) || field.maxLength;
+  if (!(most > 0)) return;
+  const line = make("p", { class: "hint", id: `${field.id}-room`, hidden: true });
+  field.setAttribute("aria-describedby", [field.getAttribute("aria-describedby"), line.id].filter(Boolean).join(" "));
+  field.after(line);
+  field.addEventListener("input", () => {
+    const length = [...field.value.normalize("NFC").trim()].length;
+    line.hidden = length < 0.8 * most;
+    line.className = length > most ? "wrong" : "hint";
+    line.textContent = words.replace("{n}", length).replace("{most}", most);
+    field.setCustomValidity(length > most ? line.textContent : "");
+  });
+}
+
 function typed(batch, field) {
-  const common = { id: `field_${field.name}`, name: field.name, maxlength: 4000, ...written(batch, field.language || "und") };
+  const common = { id: `field_${field.name}`, name: field.name, "data-longest": field.longest, ...written(batch, field.language || "und") };
   const box = field.kind === "long" ? make("textarea", { ...common, rows: 4 }) : make("input", { ...common, autocomplete: "off" });
   return make("div", { id: `set_${field.name}` }, make("label", { for: common.id }, field.label), box);
 }
@@ -42,8 +58,10 @@ export function form(batch, task, texts, done) {
   const made = make("form", { class: "work", novalidate: true },
     ...task.fields.map((field) => (field.options.length ? choices(batch, field) : typed(batch, field))),
     make("div", { class: "buttons" }, ...ends));
+  made.querySelectorAll("[data-longest]").forEach((field) => limit(field, texts.room));
   made.addEventListener("submit", (event) => {
     event.preventDefault();
+    if (!made.reportValidity()) return null;
     made.querySelectorAll(".wrong").forEach((one) => one.remove());
     const button = event.submitter ? event.submitter.value : ends[0].value;
     const filled = new FormData(made);

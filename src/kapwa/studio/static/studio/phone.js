@@ -13,6 +13,7 @@ let store = null; // of the person who is here
 let current = null; // what the form shows: { batch, task }
 let fetched = new Set(); // desks whose tasks were fetched since the page was opened
 let busy = false;
+let known = ""; // what of its tasks the studio knows that the phone has
 
 const say = (text, values = {}) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
@@ -23,7 +24,7 @@ function tell(message) {
 
 async function begin() {
   if (store) store.close();
-  [store, current, fetched] = [null, null, new Set()];
+  [store, current, fetched, known] = [null, null, new Set(), ""];
   const person = here();
   place("inside").hidden = !person;
   place("outside").hidden = Boolean(person);
@@ -152,11 +153,18 @@ async function flush() {
   }
 }
 
+// The tasks that the phone has, by desk: others get what it has no more.
+async function tasksHeld(own) {
+  const held = (await own.batches()).map((batch) => [batch.desk, batch.tasks.map((task) => task.lease || task.subject)]);
+  return Object.fromEntries(held);
+}
+
 async function exchange(own) {
   const who = await ask(sync);
   if (who.person !== own.person) throw new Paused(texts.signed_out); // the cookie has told it, or soon will
   const waiting = (await own.records()).filter((one) => one.state === "waiting");
-  while (waiting.length) {
+  const held = await tasksHeld(own);
+  while (waiting.length || known !== JSON.stringify(held)) {
     const records = [];
     const sent = [];
     for (let size = 0; waiting.length && records.length < AT_ONCE && size < LARGEST; size += JSON.stringify(sent.at(-1)).length) {
@@ -165,7 +173,8 @@ async function exchange(own) {
       records.push(waiting.shift());
     }
     const headers = { "Content-Type": "application/json", "X-CSRFToken": who.csrf };
-    const answer = await ask(sync, { method: "POST", headers, body: JSON.stringify({ records: sent }) });
+    const answer = await ask(sync, { method: "POST", headers, body: JSON.stringify({ records: sent, held }) });
+    known = JSON.stringify(held);
     const results = new Map(answer.records.map((one) => [one.uuid, one]));
     for (const record of records) {
       const result = results.get(record.uuid);

@@ -1,0 +1,49 @@
+"""What leads people through a project: their next step, how far the project is and for whom it waits, what they did."""
+
+from __future__ import annotations
+
+from django.db.models import Count
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kapwa.studio.core.desks import waiting
+from kapwa.studio.core.forms import PATHS, Stage, Todo, form_of
+from kapwa.studio.core.kinds import ACTS
+from kapwa.studio.core.roles import COORDINATORS
+from kapwa.studio.core.security import Visit
+from kapwa.studio.core.tables import Event, Membership, Release
+from kapwa.studio.core.withdrawals import release_due
+
+
+def todos(visit: Visit) -> list[Todo]:
+    """Return what the visitor can do now, the most urgent first."""
+    steps = []
+    if visit.may(COORDINATORS) and (last := release_due(visit.project)):
+        why = _("Since release %(version)s, somebody has withdrawn, or something was rejected or is no longer used.")
+        steps.append(
+            Todo(_("Make a new release, which leaves it out"), visit.link("releases"), why % {"version": last.version})
+        )
+    for desk, left in waiting(visit.member):
+        if left:
+            sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}
+            steps.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
+    steps += form_of(visit.project).todos(visit)
+    if visit.may(COORDINATORS) and Membership.objects.filter(project=visit.project, left=None).count() == 1:
+        alone = _("You are the only member. Others come in with a code that you give them.")
+        steps.append(Todo(_("Invite"), visit.link("people"), alone, 0))
+    return steps
+
+
+def path(visit: Visit) -> list[Stage]:
+    """Return the stages of the project, with its releases at the end."""
+    made = Release.objects.filter(project=visit.project).count()
+    last = Stage(_("Releases"), visit.link("releases"), made, waits=() if made else [_("coordinators")])
+    stages = [*form_of(visit.project).path(visit), last]
+    return stages + [stage for more in PATHS for stage in more(visit)]
+
+
+def done_by(visit: Visit) -> list[tuple[str, int]]:
+    """Return what the visitor did here, each kind of act with how often."""
+    events = Event.objects.filter(project=visit.project, actor=visit.member.author, erased=False)
+    counts = events.values_list("kind").annotate(Count("pk")).order_by("kind")
+    return [(_(ACTS[kind]), n) for kind, n in counts if kind in ACTS and not kind.startswith(("member.", "record."))]
