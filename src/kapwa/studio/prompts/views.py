@@ -48,20 +48,24 @@ _COLUMNS = {
 
 def todos(visit: Visit) -> Iterator[Todo]:
     """Give what the visitor can do with the parts of prompts now."""
-    for role, title, total, _used, mine in waiting_prompts(visit):
-        link = visit.link("prompt_parts", role)
-        if mine:
-            yield Todo(f"{_('Waiting for your agreement')}: {title}", link, n=mine)
-        if not total and visit.may(WORDERS):
+    for role, title in TITLES.items():
+        parts, link = list(_parts(visit).filter(role=role)), visit.link("prompt_parts", role)
+        waiting = _open(visit, parts)
+        if waiting and visit.may(AGREERS):
+            yield Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting))
+        if not parts and visit.may(WORDERS):
             yield Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0)
 
 
 def path(visit: Visit) -> list[Stage]:
     """Return how far the parts of prompts are, and whose turn it is."""
     stages = []
-    for role, title, total, used, _mine in waiting_prompts(visit):
-        waits = [_("writers")] if not total else [_("two other people who agree")] if used < total else []
-        stages.append(Stage(title, visit.link("prompt_parts", role), used, total, waits))
+    for role, title in TITLES.items():
+        states = list(_parts(visit).filter(role=role).values_list("state", flat=True))
+        agreed = states.count(APPROVED)
+        waits = _("two other people who agree") if states else _("writers")
+        link = visit.link("prompt_parts", role)
+        stages.append(Stage(title, link, agreed, len(states), [waits] if agreed < len(states) or not states else []))
     return stages
 
 
@@ -95,16 +99,6 @@ def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     """Return those of ``parts`` that wait for the visitor's agreement."""
     author = visit.member.author
     return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
-
-
-def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
-    """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
-    rows = []
-    for role in ROLES:
-        parts = list(_parts(visit).filter(role=role))
-        used = sum(part.state == APPROVED for part in parts)
-        rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
-    return rows
 
 
 def _role(role: str) -> str:

@@ -22,6 +22,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.assigning import give_back, take_along
 from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, task_of, waiting
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
+from kapwa.studio.core.guide import todos
 from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -53,7 +54,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         try:
             with transaction.atomic():
                 deliver(visit.member, task, typed, uuid=form_number(request))
-            return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1")
+            return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1#task")
         except (UsageError, RefusedError, ConflictError) as wrong:
             error, drawn = wrong, Work([task], chosen.left(visit.member))
     else:
@@ -70,6 +71,8 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         error=error,
         left=drawn.left,
         kept="kept" in request.GET,
+        help=[f"studio/help/{desk}.html", "studio/help/none.html"],
+        todos=[] if shown else [step for step in todos(visit) if step.link != request.path],
     )
 
 

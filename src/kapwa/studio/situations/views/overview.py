@@ -81,25 +81,22 @@ def agreement(project: Project) -> list[dict[str, Any]]:
 
 
 def todos(visit: Visit) -> Iterator[Todo]:
-    """Give what the visitor can do with situations now."""
-    project = visit.project
-    rows = Situation.objects.filter(project=project).order_by("number")
-    in_review = list(rows.filter(state=IN_REVIEW))
-    if visit.may(REVIEWERS):
-        vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
-        yield from _todo(visit, _("Vote on situation %(number)s"), waiting_votes(visit), vote)
-    if visit.may(MODERATORS):
-        for row, n, most in turnout(project, in_review):
-            if n >= most:
-                ready = _("%(n)s of %(most)s have voted: reveal the votes.") % {"n": n, "most": most}
-                yield from _todo(visit, _("Situation %(number)s"), [row], ready)
-    if visit.may(READERS):
-        yield from _todo(visit, _("Discuss situation %(number)s"), [row for row in in_review if row.revealed])
-    if visit.may(WRITERS):
-        mine = rows.filter(author=visit.member.author)
-        yield from _todo(visit, _("Finish your draft %(number)s"), mine.filter(state=DRAFT))
-        rejected = _("It was rejected. See why, and change it or leave it.")
-        yield from _todo(visit, _("Situation %(number)s"), mine.filter(state=REJECTED), rejected)
+    """Give what the visitor can do with situations now: of each kind the first, with how many there are."""
+    rows, voters = Situation.objects.filter(project=visit.project).order_by("number"), _("Everybody has voted.")
+    to_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
+    decided = [row for row, n, most in turnout(visit.project) if n >= most]
+    mine = rows.filter(author=visit.member.author)
+    rejected = _("It was rejected. See why, and change it or leave it.")
+    for roles, title, about, waiting in (
+        (REVIEWERS, _("Vote on situation %(number)s"), to_vote, waiting_votes(visit)),
+        (MODERATORS, _("Reveal the votes on situation %(number)s"), voters, decided),
+        (READERS, _("Discuss situation %(number)s"), "", rows.filter(state=IN_REVIEW, revealed=True)),
+        (WRITERS, _("Finish your draft %(number)s"), "", mine.filter(state=DRAFT)),
+        (WRITERS, _("Situation %(number)s"), rejected, mine.filter(state=REJECTED)),
+    ):
+        if waiting and visit.may(roles):
+            number = waiting[0].number
+            yield Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting))
     accepted = rows.filter(state=ACCEPTED).count()
     if accepted and visit.may(COORDINATORS):
         title = ngettext(
@@ -109,16 +106,6 @@ def todos(visit: Visit) -> Iterator[Todo]:
     if visit.may(WRITERS):
         about = _("A few sentences that happened to you or to people you know, and what people here would do.")
         yield Todo(_("Write a situation"), visit.link("new_situation"), about, 0)
-        if not Topic.objects.filter(project=project, retired=False).exists():
-            why = _("There are no topics yet. Until there is one, the writing desk offers the topics of the paper.")
-            yield Todo(_("Add a topic"), visit.link("topics"), why, 0)
-
-
-def _todo(visit: Visit, title: str, rows: Any, sentence: str = "") -> Iterator[Todo]:
-    """Give one thing to do for all of ``rows``, which begins with the first."""
-    for row in rows[:1]:
-        link = visit.link("situation", row.number)
-        yield Todo(title % {"number": row.number}, link, sentence, len(rows))
 
 
 def waiting_votes(visit: Visit) -> list[Situation]:
@@ -129,42 +116,38 @@ def waiting_votes(visit: Visit) -> list[Situation]:
     return [row for row in hidden if author not in row.authors and (row.id, row.round) not in voted]
 
 
-def turnout(project: Project, rows: Iterable[Situation]) -> list[tuple[Situation, int, int]]:
-    """Return those of ``rows`` whose votes are hidden, each with how many have voted, and of how many who may."""
+def turnout(project: Project) -> list[tuple[Situation, int, int]]:
+    """Return the situations whose votes are hidden, each with how many have voted, and of how many who may."""
     present = Membership.objects.filter(project=project, left=None)
     reviewers = {member.author for member in present if not REVIEWERS.isdisjoint(member.roles)}
     votes = Counter(Vote.objects.filter(project=project).values_list("situation", "round"))
-    hidden = [row for row in rows if row.state == IN_REVIEW and not row.revealed]
+    hidden = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).order_by("number")
     return [(row, votes[row.id, row.round], len(reviewers.difference(row.authors))) for row in hidden]
 
 
 def path(visit: Visit) -> list[Stage]:
     """Return how far situations are, and whose turn it is."""
-    project = visit.project
-    rows = list(Situation.objects.filter(project=project).exclude(state__in=CLOSED).order_by("number"))
-    topics = Topic.objects.filter(project=project, retired=False).values_list("target", flat=True)
-    sent = [row for row in rows if row.state != DRAFT]
-    accepted = [row for row in sent if row.state != IN_REVIEW]
-    votes = []
-    for row, n, most in turnout(project, rows)[:MOST_SHOWN] if visit.may(READERS) else []:
-        text = _("Situation %(number)s: %(n)s of %(most)s have voted: reveal the votes.")
-        if n < most:
-            text = _("Situation %(number)s: %(n)s of %(most)s have voted.")
-        votes.append(text % {"number": row.number, "n": n, "most": most})
-    writers = [_("writers")] if len(sent) < max(1, len(rows), sum(topics)) else []
-    in_review = [_("reviewers"), *votes] if len(accepted) < len(sent) else []
+    used = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
+    states = Counter(used.values_list("state", flat=True))
+    topics = Topic.objects.filter(project=visit.project, retired=False).values_list("target", flat=True)
+    accepted = states.total() - states[DRAFT] - states[IN_REVIEW]
+    votes = [_("reviewers")] if states[IN_REVIEW] else []
+    for row, n, most in turnout(visit.project)[:MOST_SHOWN] if visit.may(READERS) else []:
+        text = _("Situation %(number)s: %(n)s of %(most)s have voted.")
+        reveal = f" {_('Reveal the votes')}." if n >= most else ""
+        votes.append(text % {"number": row.number, "n": n, "most": most} + reveal)
+    writers = [_("writers")] if states[DRAFT] or states.total() < max(1, sum(topics)) else []
     return [
-        Stage(_("Topics"), visit.link("topics"), len(topics), waits=() if topics else [_("writers")]),
-        Stage(_("Situations written"), visit.link("situations"), len(rows), sum(topics) or None, writers),
-        Stage(_("Sent to review"), visit.link("situations"), len(sent), len(rows)),
-        Stage(_("Accepted"), visit.link("situations"), len(accepted), len(sent), in_review),
+        Stage(_("Topics"), visit.link("topics"), len(topics), waits=[] if topics else [_("writers")]),
+        Stage(_("Situations written"), visit.link("situations"), states.total(), sum(topics) or None, writers),
+        Stage(_("Situations accepted"), visit.link("situations"), accepted, states.total(), votes),
     ]
 
 
 def overview(visit: Visit) -> dict[str, Any]:
     """Return coverage, what a trick would score, and how far people agree."""
-    made = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
-    situations = list(made.order_by("number"))
+    used = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
+    situations = list(used.order_by("number"))
     return {
         "overview": "studio/overview.html",
         "coverage": coverage(visit.project, situations),

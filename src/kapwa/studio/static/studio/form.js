@@ -23,7 +23,7 @@ export function shown(batch, task) {
 }
 
 function choices(batch, field) {
-  return make("fieldset", { id: `set_${field.name}` }, make("legend", {}, field.label), ...field.options.map((option) =>
+  return make("fieldset", { id: `set_${field.name}`, class: field.options[0].language ? null : "brief" }, make("legend", {}, field.label), ...field.options.map((option) =>
     make("label", { class: "tick" },
       make("input", { type: "radio", name: field.name, value: option.value }), " ",
       make("span", written(batch, option.language), option.text))));

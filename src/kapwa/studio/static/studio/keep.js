@@ -1,6 +1,7 @@
 // Keeps what is typed on any page of a project on the device until the studio has it, with or without HTTPS; keep.html
 // has its texts. A form with a number counts once however often it is sent, so it is sent until the studio answers.
 import { limit } from "./form.js";
+import { keys } from "./keys.js";
 import { everywhere, here, open } from "./store.js";
 
 const box = document.getElementById("keep");
@@ -318,6 +319,9 @@ document.querySelector("form.leave")?.addEventListener("submit", async (event) =
 });
 
 async function begin() {
+  keys(texts);
+  const wide = matchMedia("(min-width: 44rem)").matches;
+  for (const fold of document.querySelectorAll("details.gloss")) fold.open ||= wide; // beside the text there is room
   for (const field of document.querySelectorAll("main [maxlength], main [data-longest]")) limit(field, texts.room.textContent);
   store = person ? await open(project, person).catch(() => null) : null;
   for (const form of document.querySelectorAll("main form[method=post]")) {
