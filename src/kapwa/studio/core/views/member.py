@@ -130,8 +130,9 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     TracesDue.objects.create()
     transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
     transaction.on_commit(clear_traces, robust=True)
+    Person.objects.filter(pk=person.pk).update(email="")  # also where they stay in other projects
     if depth == "contact":
-        Person.objects.filter(pk=person.pk).update(contact="", email="", no_contact=True)
+        Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
         for membership in person.memberships.all():
             change(membership, consent_scopes=[scope for scope in membership.consent_scopes if scope != "contact"])
         return redirect("me", project=visit.project.slug)
