@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,13 +37,20 @@ class Stage(NamedTuple):
     waits: Sequence[str] = ()
 
 
+class Guide(NamedTuple):
+    """What a visitor can do now besides work at desks, the most urgent first; and the stages of the project."""
+
+    todos: list[Todo]
+    path: list[Stage]
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
-    ``todos``: what a visitor can do now besides work at desks, the most urgent first. ``path``: the stages from the
-    first text to a release. ``overview``: what else home shows, with ``overview``, its template. ``take_in``: takes
+    ``guide``: what a visitor can do, and how far the project is. ``overview``: what else home shows, with ``overview``,
+    the template of it. ``take_in``: takes
     existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
     languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
@@ -56,8 +63,7 @@ class Form:
     release: type[ReleaseForm]
     menu: str
     settings: tuple[str, ...]
-    todos: Callable[[Visit], Iterable[Todo]]
-    path: Callable[[Visit], Sequence[Stage]]
+    guide: Callable[[Visit], Guide]
     take_in: Callable[[Project, str | Path], str]
     overview: Callable[[Visit], Mapping[str, Any]] = lambda visit: {}
     begin: Callable[[Project], None] = lambda project: None
@@ -72,7 +78,7 @@ class Form:
 # By the name of the suite whose data the form's releases are.
 FORMS: dict[str, Form] = {}
 # Stages of what is done in projects of every form.
-PATHS: list[Callable[[Visit], Sequence[Stage]]] = []
+PATHS: list[Callable[[Visit], list[Stage]]] = []
 
 
 def form_of(project: Project) -> Form:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kapwa.studio.core.desks import waiting
-from kapwa.studio.core.forms import PATHS, Stage, Todo, form_of
+from kapwa.studio.core.forms import PATHS, Guide, Stage, Todo, form_of
 from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit
@@ -15,31 +15,24 @@ from kapwa.studio.core.tables import Event, Membership, Release
 from kapwa.studio.core.withdrawals import release_due
 
 
-def todos(visit: Visit) -> list[Todo]:
-    """Return what the visitor can do now, the most urgent first."""
-    steps = []
-    if visit.may(COORDINATORS) and (last := release_due(visit.project)):
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do now, the most urgent first, and the stages of the project up to its releases."""
+    todos, (of_form, path) = [], form_of(visit.project).guide(visit)
+    if visit.may(COORDINATORS) and (frozen := release_due(visit.project)):
         why = _("Since release %(version)s, somebody has withdrawn, or something was rejected or is no longer used.")
-        steps.append(
-            Todo(_("Make a new release, which leaves it out"), visit.link("releases"), why % {"version": last.version})
-        )
+        leave_out = _("Make a new release, which leaves it out")
+        todos.append(Todo(leave_out, visit.link("releases"), why % {"version": frozen.version}))
     for desk, left in waiting(visit.member):
         if left:
             sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}
-            steps.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
-    steps += form_of(visit.project).todos(visit)
+            todos.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
+    todos += of_form
     if visit.may(COORDINATORS) and Membership.objects.filter(project=visit.project, left=None).count() == 1:
         alone = _("You are the only member. Others come in with a code that you give them.")
-        steps.append(Todo(_("Invite"), visit.link("people"), alone, 0))
-    return steps
-
-
-def path(visit: Visit) -> list[Stage]:
-    """Return the stages of the project, with its releases at the end."""
+        todos.append(Todo(_("Invite"), visit.link("people"), alone, 0))
     made = Release.objects.filter(project=visit.project).count()
-    last = Stage(_("Releases"), visit.link("releases"), made, waits=() if made else [_("coordinators")])
-    stages = [*form_of(visit.project).path(visit), last]
-    return stages + [stage for more in PATHS for stage in more(visit)]
+    last = Stage(_("Releases"), visit.link("releases"), made, waits=[] if made else [_("coordinators")])
+    return Guide(todos, [*path, last, *(stage for more in PATHS for stage in more(visit))])
 
 
 def done_by(visit: Visit) -> list[tuple[str, int]]:

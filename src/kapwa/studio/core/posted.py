@@ -15,8 +15,8 @@ HERE = "kapwa_here"  # the cookie that says whose visit it is, or was
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Fields of forms that say what to do with what; in all others people typed something.
 _ABOUT = "uuid action base number origin elicited round seen subject tag key version roles attendees author desk next"
-_CHOSEN = "language topic category best choice kind field_button dissent agree except answer_in credit depth sure"
-_NO_TEXT = {*_ABOUT.split(), *_CHOSEN.split(), "code", "kept"}
+_CHOSEN = "language question topic category best choice kind field_button dissent agree except answer_in credit depth"
+_NO_TEXT = {*_ABOUT.split(), *_CHOSEN.split(), "sure", "code", "kept"}
 
 
 class Posted(NamedTuple):
@@ -40,13 +40,8 @@ class Posted(NamedTuple):
 
     @property
     def typed(self) -> list[tuple[str, str]]:
-        """What people typed."""
+        """What people typed; the other fields say what the form does."""
         return [(name, text) for name, text in self.fields if name not in _NO_TEXT and not ID.fullmatch(text)]
-
-    @property
-    def hidden(self) -> list[tuple[str, str]]:
-        """What says what the form does."""
-        return [field for field in self.fields if field not in self.typed]
 
 
 def ended(request: HttpRequest) -> HttpResponse:
@@ -55,9 +50,8 @@ def ended(request: HttpRequest) -> HttpResponse:
     kept = json.dumps(form) if form.path and form.person else ""
     came_from = urlsplit(request.headers.get("Referer", ""))
     onward = came_from.path if came_from.netloc == request.get_host() else "/"
-    return render(
-        request, "studio/enter.html", {"ended": True, "posted": form, "kept": kept, "next": onward}, status=403
-    )
+    shown = {"ended": True, "posted": form, "kept": kept, "next": onward}
+    return render(request, "studio/enter.html", shown, status=403)
 
 
 def resumed(request: HttpRequest, person: str) -> HttpResponse | None:

@@ -12,8 +12,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from kapwa.errors import UsageError
-from kapwa.studio.core import guide
 from kapwa.studio.core.forms import Todo
+from kapwa.studio.core.guide import guide
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
 from kapwa.studio.core.roles import ROLES
 from kapwa.studio.core.security import Visit, agreed
@@ -23,7 +23,7 @@ from kapwa.studio.settings import remembered_address
 
 def waiting_for(member: Membership) -> list[Todo]:
     """Return what waits for a member."""
-    return [todo for todo in guide.todos(Visit(HttpRequest(), member.project, member)) if todo.n]
+    return [todo for todo in guide(Visit(HttpRequest(), member.project, member)).todos if todo.n]
 
 
 def waiting_for_anybody(project: Project) -> list[Todo]:

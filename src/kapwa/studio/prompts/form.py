@@ -9,7 +9,7 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.prompts import events  # noqa: F401 - fills the list of kinds
 from kapwa.studio.prompts.importing import import_prompts
 from kapwa.studio.prompts.release import PromptRelease
-from kapwa.studio.prompts.views import path, todos
+from kapwa.studio.prompts.views import guide
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -21,7 +21,6 @@ FORMS["eecc"] = Form(
     release=PromptRelease,
     menu="studio/menu_prompts.html",
     settings=("attribute",),
-    todos=todos,
-    path=path,
+    guide=guide,
     take_in=_take_in,
 )

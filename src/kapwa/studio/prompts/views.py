@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import DataError, UsageError
-from kapwa.studio.core.forms import Stage, Todo
+from kapwa.studio.core.forms import Guide, Stage, Todo
 from kapwa.studio.core.gate import TABLES, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -46,27 +45,19 @@ _COLUMNS = {
 }
 
 
-def todos(visit: Visit) -> Iterator[Todo]:
-    """Give what the visitor can do with the parts of prompts now."""
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do with the parts of prompts, and how many of them are agreed to."""
+    todos, path = [], []
     for role, title in TITLES.items():
         parts, link = list(_parts(visit).filter(role=role)), visit.link("prompt_parts", role)
-        waiting = _open(visit, parts)
-        if waiting and visit.may(AGREERS):
-            yield Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting))
-        if not parts and visit.may(WORDERS):
-            yield Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0)
-
-
-def path(visit: Visit) -> list[Stage]:
-    """Return how far the parts of prompts are, and whose turn it is."""
-    stages = []
-    for role, title in TITLES.items():
-        states = list(_parts(visit).filter(role=role).values_list("state", flat=True))
-        agreed = states.count(APPROVED)
-        waits = _("two other people who agree") if states else _("writers")
-        link = visit.link("prompt_parts", role)
-        stages.append(Stage(title, link, agreed, len(states), [waits] if agreed < len(states) or not states else []))
-    return stages
+        agreed, waits = sum(part.state == APPROVED for part in parts), _("two other people who agree")
+        if visit.may(AGREERS) and (waiting := _open(visit, parts)):
+            todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
+        if not parts:
+            waits = _("writers")
+            todos += [Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0)] if link else []
+        path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
+    return Guide(todos, path)
 
 
 @page("prompts/", read=AGREERS)

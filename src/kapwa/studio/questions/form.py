@@ -10,7 +10,7 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.questions import answer_events, answering, events  # noqa: F401 - each fills a list
 from kapwa.studio.questions.importing import add_prompts, import_questions
 from kapwa.studio.questions.release import EverydayRelease
-from kapwa.studio.questions.views.questions import path, todos
+from kapwa.studio.questions.views.questions import guide
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -23,8 +23,7 @@ FORMS["blend"] = Form(
     release=EverydayRelease,
     menu="studio/menu_questions.html",
     settings=("people_each", "answers_each"),
-    todos=todos,
-    path=path,
+    guide=guide,
     take_in=_take_in,
     begin=add_prompts,
     answered=True,

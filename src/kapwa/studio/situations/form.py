@@ -11,7 +11,7 @@ from kapwa.studio.situations.importing import import_situations
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.release import SituationRelease
 from kapwa.studio.situations.tables import Situation
-from kapwa.studio.situations.views.overview import overview, path, todos, topic_coverage
+from kapwa.studio.situations.views.overview import guide, overview, topic_coverage
 
 
 def _take_in(project: Project, data: str | Path) -> str:
@@ -23,8 +23,7 @@ FORMS["kalahi"] = Form(
     release=SituationRelease,
     menu="studio/menu_situations.html",
     settings=("quorum", "questions"),
-    todos=todos,
-    path=path,
+    guide=guide,
     overview=overview,
     take_in=_take_in,
     questionnaire=questions_of,

@@ -73,9 +73,7 @@ def agree_to_shown(visit: Visit, kind: str, text: str, **more: Any) -> int:
     Returns how many could not be agreed to, such as one that somebody changed meanwhile.
     """
     post, form, refused = visit.request.POST, form_number(visit.request) or uuids.uuid4(), 0
-    for shown in post.getlist("shown"):
-        if shown in post.getlist("except"):
-            continue
+    for shown in [text for text in post.getlist("shown") if text not in post.getlist("except")]:
         subject, _sep, seen = shown.partition(":")
         about = {"actor": visit.member.author, "uuid": uuids.uuid5(form, shown), "subject": subject[:ID]}
         try:

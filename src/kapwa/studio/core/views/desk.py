@@ -13,7 +13,6 @@ from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
@@ -22,7 +21,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.assigning import give_back, take_along
 from kapwa.studio.core.desks import DESKS, Desk, Task, Work, deliver, desk_of, task_of, waiting
 from kapwa.studio.core.gate import MOST_RECORDS, WORK, brought
-from kapwa.studio.core.guide import todos
+from kapwa.studio.core.guide import guide
 from kapwa.studio.core.intake import device_of, read_sent, take, take_in, token_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
@@ -54,7 +53,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         try:
             with transaction.atomic():
                 deliver(visit.member, task, typed, uuid=form_number(request))
-            return redirect(reverse("work_desk", args=[visit.project.slug, desk]) + "?kept=1#task")
+            return redirect(f"{visit.link('work_desk', desk)}?kept=1#task")
         except (UsageError, RefusedError, ConflictError) as wrong:
             error, drawn = wrong, Work([task], chosen.left(visit.member))
     else:
@@ -72,7 +71,7 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         left=drawn.left,
         kept="kept" in request.GET,
         help=[f"studio/help/{desk}.html", "studio/help/none.html"],
-        todos=[] if shown else [step for step in todos(visit) if step.link != request.path],
+        todos=[] if shown else [step for step in guide(visit).todos if step.link != request.path],
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth import login, logout
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -16,9 +14,10 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
-from kapwa.studio.core import guide, withdrawals
+from kapwa.studio.core import withdrawals
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
 from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.guide import done_by, guide
 from kapwa.studio.core.intake import token_of
 from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.kinds import RefusedError
@@ -34,8 +33,7 @@ from kapwa.studio.core.views.common import act, show
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the next step, how far the project is and for whom it waits, and what the visitor did."""
-    context: dict[str, Any] = {"todos": guide.todos(visit), "path": guide.path(visit), "done": guide.done_by(visit)}
-    return show(visit, "home", **context, **form_of(visit.project).overview(visit))
+    return show(visit, "home", **guide(visit)._asdict(), done=done_by(visit), **form_of(visit.project).overview(visit))
 
 
 @page("consent/", read=EVERYONE, write=EVERYONE, consented=False)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 import uuid as uuids
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.agreeing import NEEDED
-from kapwa.studio.core.forms import Stage, Todo
+from kapwa.studio.core.forms import Guide, Stage, Todo
 from kapwa.studio.core.gate import QUESTIONS, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
@@ -201,36 +200,30 @@ def progress(visit: Visit) -> list[dict[str, Any]]:
     return rows
 
 
-def todos(visit: Visit) -> Iterator[Todo]:
-    """Give what the visitor can do with questions now."""
-    for row in progress(visit):
-        if row["waiting"]:
-            title = f"{_('Questions in')} \u2068{row['language'].name}\u2069"
-            yield Todo(title, visit.link("translate_into", row["language"].tag), n=row["waiting"])
-    if visit.may(WRITERS):
-        about = _(
-            "Ask about something in everyday life that many people would answer with a few words, "
-            "and that is different elsewhere."
-        )
-        yield Todo(_("Write a question"), visit.link("new_question"), about, 0)
-
-
-def path(visit: Visit) -> list[Stage]:
-    """Return how far questions, wordings and answers are by language, and whose turn it is."""
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do with questions; and how far these, wordings and answers are, by language."""
+    todos, worded, answered = list[Todo](), list[Stage](), list[Stage]()
     written = Question.objects.filter(project=visit.project, retired=False).exclude(kind=PROMPT).count()
-    worded, answered = [], []
     for row in progress(visit):
         name, tag, agreed = row["language"].name, row["language"].tag, row["states"][APPROVED]
+        link = visit.link("translate_into", tag)
+        if row["waiting"]:
+            n = row["waiting"]
+            sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n)
+            todos.append(Todo(f"{_('Questions in')} \u2068{name}\u2069", link, sentence % {"n": n} + "."))
         title = _("Wordings agreed in %(name)s, with those of the prompts") % {"name": name}
         waits = [_("translators, and two other people who agree")] if agreed < row["due"] else []
-        worded.append(Stage(title, visit.link("translate_into", tag), agreed, row["due"], waits))
+        worded.append(Stage(title, link, agreed, row["due"], waits))
         if row["asked"]:
             title = _("Answered in %(language)s by %(n)s people") % {"language": name, "n": visit.project.people_each}
             waits = [_("people who answer")] if row["full"] < row["asked"] else []
             link = visit.link("answers")
             answered.append(Stage(title, link and f"{link}?language={tag}", row["full"], row["asked"], waits))
+    if visit.may(WRITERS):
+        todos.append(Todo(_("Write a question"), visit.link("new_question"), n=0))
     waits = [] if written else [_("writers")]
-    return [Stage(_("Questions written"), visit.link("questions"), written, waits=waits), *worded, *answered]
+    first = Stage(_("Questions written"), visit.link("questions"), written, waits=waits)
+    return Guide(todos, [first, *worded, *answered])
 
 
 @page("translate/", read=QUESTION_READERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from kapwa.people.agreement import agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
-from kapwa.studio.core.forms import Stage, Todo
+from kapwa.studio.core.forms import Guide, Stage, Todo
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Membership, Project, Topic
@@ -80,32 +80,49 @@ def agreement(project: Project) -> list[dict[str, Any]]:
     return named_agreement(agreement_rows(table, [situation for situation, _ in cells], seed=0, replicates=500))
 
 
-def todos(visit: Visit) -> Iterator[Todo]:
-    """Give what the visitor can do with situations now: of each kind the first, with how many there are."""
-    rows, voters = Situation.objects.filter(project=visit.project).order_by("number"), _("Everybody has voted.")
-    to_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
-    decided = [row for row, n, most in turnout(visit.project) if n >= most]
+def guide(visit: Visit) -> Guide:
+    """Return what the visitor can do with situations, of each kind the first with how many there are; and the path."""
+    rows, votes = Situation.objects.filter(project=visit.project).order_by("number"), turnout(visit.project)
+    about_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
     mine = rows.filter(author=visit.member.author)
     rejected = _("It was rejected. See why, and change it or leave it.")
+    todos = []
     for roles, title, about, waiting in (
-        (REVIEWERS, _("Vote on situation %(number)s"), to_vote, waiting_votes(visit)),
-        (MODERATORS, _("Reveal the votes on situation %(number)s"), voters, decided),
+        (REVIEWERS, _("Vote on situation %(number)s"), about_vote, waiting_votes(visit)),
+        (MODERATORS, _("Reveal the votes on situation %(number)s"), "", [row for row, n, most in votes if n >= most]),
         (READERS, _("Discuss situation %(number)s"), "", rows.filter(state=IN_REVIEW, revealed=True)),
         (WRITERS, _("Finish your draft %(number)s"), "", mine.filter(state=DRAFT)),
         (WRITERS, _("Situation %(number)s"), rejected, mine.filter(state=REJECTED)),
     ):
         if waiting and visit.may(roles):
             number = waiting[0].number
-            yield Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting))
-    accepted = rows.filter(state=ACCEPTED).count()
-    if accepted and visit.may(COORDINATORS):
-        title = ngettext(
-            "Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", accepted
-        )
-        yield Todo(title % {"n": accepted}, visit.link("releases"))
+            todos.append(Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting)))
+    states = Counter(rows.exclude(state__in=CLOSED).values_list("state", flat=True))
+    n = states[ACCEPTED]
+    if n and visit.may(COORDINATORS):
+        title = ngettext("Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", n)
+        todos.append(Todo(title % {"n": n}, visit.link("releases")))
     if visit.may(WRITERS):
         about = _("A few sentences that happened to you or to people you know, and what people here would do.")
-        yield Todo(_("Write a situation"), visit.link("new_situation"), about, 0)
+        todos.append(Todo(_("Write a situation"), visit.link("new_situation"), about, 0))
+    return Guide(todos, _path(visit, states, votes))
+
+
+def _path(visit: Visit, states: Counter[str], votes: list[tuple[Situation, int, int]]) -> list[Stage]:
+    """Return how far situations are, and whose turn it is."""
+    topics = Topic.objects.filter(project=visit.project, retired=False).values_list("target", flat=True)
+    accepted = states.total() - states[DRAFT] - states[IN_REVIEW]
+    in_review = [_("reviewers")] if states[IN_REVIEW] else []
+    for row, n, most in votes[:MOST_SHOWN] if visit.may(READERS) else []:
+        text = _("Situation %(number)s: %(n)s of %(most)s have voted.") % {"number": row.number, "n": n, "most": most}
+        in_review.append(f"{text} {_('Reveal the votes')}." if n >= most else text)
+    writers = [_("writers")] if states[DRAFT] or states.total() < max(1, sum(topics)) else []
+    link = visit.link("situations")
+    return [
+        Stage(_("Topics"), visit.link("topics"), len(topics), waits=[] if topics else [_("writers")]),
+        Stage(_("Situations written"), link, states.total(), sum(topics) or None, writers),
+        Stage(_("Situations accepted"), link, accepted, states.total(), in_review),
+    ]
 
 
 def waiting_votes(visit: Visit) -> list[Situation]:
@@ -123,25 +140,6 @@ def turnout(project: Project) -> list[tuple[Situation, int, int]]:
     votes = Counter(Vote.objects.filter(project=project).values_list("situation", "round"))
     hidden = Situation.objects.filter(project=project, state=IN_REVIEW, revealed=False).order_by("number")
     return [(row, votes[row.id, row.round], len(reviewers.difference(row.authors))) for row in hidden]
-
-
-def path(visit: Visit) -> list[Stage]:
-    """Return how far situations are, and whose turn it is."""
-    used = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
-    states = Counter(used.values_list("state", flat=True))
-    topics = Topic.objects.filter(project=visit.project, retired=False).values_list("target", flat=True)
-    accepted = states.total() - states[DRAFT] - states[IN_REVIEW]
-    votes = [_("reviewers")] if states[IN_REVIEW] else []
-    for row, n, most in turnout(visit.project)[:MOST_SHOWN] if visit.may(READERS) else []:
-        text = _("Situation %(number)s: %(n)s of %(most)s have voted.")
-        reveal = f" {_('Reveal the votes')}." if n >= most else ""
-        votes.append(text % {"number": row.number, "n": n, "most": most} + reveal)
-    writers = [_("writers")] if states[DRAFT] or states.total() < max(1, sum(topics)) else []
-    return [
-        Stage(_("Topics"), visit.link("topics"), len(topics), waits=[] if topics else [_("writers")]),
-        Stage(_("Situations written"), visit.link("situations"), states.total(), sum(topics) or None, writers),
-        Stage(_("Situations accepted"), visit.link("situations"), accepted, states.total(), votes),
-    ]
 
 
 def overview(visit: Visit) -> dict[str, Any]:

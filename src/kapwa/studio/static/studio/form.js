@@ -47,7 +47,7 @@ export function limit(field, words) {
 
 function typed(batch, field) {
   const common = { id: `field_${field.name}`, name: field.name, "data-longest": field.longest, ...written(batch, field.language || "und") };
-  const box = field.kind === "long" ? make("textarea", { ...common, rows: 4 }) : make("input", { ...common, autocomplete: "off" });
+  const box = field.kind === "long" ? make("textarea", { ...common, rows: 2 }) : make("input", { ...common, autocomplete: "off" });
   return make("div", { id: `set_${field.name}` }, make("label", { for: common.id }, field.label), box);
 }
 
