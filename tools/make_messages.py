@@ -28,6 +28,7 @@ def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
     from kapwa.files import table_rows
     from kapwa.people.agreement import NAMES
+    from kapwa.studio.core.kinds import ACTS
     from kapwa.studio.core.views.common import COEFFICIENTS_SHOWN
     from kapwa.studio.ratings.drawing import RATED
     from kapwa.studio.situations.fields import NAMED_FIELDS
@@ -57,6 +58,7 @@ def found() -> polib.POFile:
     listed = {
         "../people/agreement.py": [NAMES[name] for name in COEFFICIENTS_SHOWN],
         "../suites/kalahi/form.py": [*CATEGORIES, *PARTS_OF],
+        "core/acts.csv": list(ACTS.values()),
         "situations/fields.py": [name.replace("_", " ") for name in NAMED_FIELDS],
         "situations/questionnaire.csv": [row[column] for row in table_rows(FILE) for column in ("kind", "question")],
     }

@@ -36,6 +36,7 @@ def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, st
         page.get_by_role("button", name="Continue").click()
         page.goto(f"{address}/p/bayan/me/")
         assert "Lihim na pangalan" in page.content()
+        page.locator("details.person summary").click()
         with page.expect_navigation():
             page.get_by_role("button", name="Sign out on this device").click()
         for _ in range(3):

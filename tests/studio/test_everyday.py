@@ -226,7 +226,8 @@ def test_a_question_is_written_agreed_to_worded_and_reopens_page_by_page(
     propose(huda, 3, "ar", arabic + "!")  # the words still fit
     agree(3, "ar", nari, minji)
     assert asked_now(everyday, "ar") == [arabic + "!"]
-    minji.post("questions/3/retire/")
+    minji.post("questions/3/retire/", status=400)
+    minji.post("questions/3/retire/", {"reason": "Nobody asks that."})
     assert asked_now(everyday, "ar") == []
     minji.post("questions/3/edit/", form, status=409)
     minji.post("questions/3/retire/", {"back": "yes"})

@@ -182,6 +182,8 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         minji.look("questions")
         for number in (7, 8):
             minji.page.goto(f"{address}/p/araw/translate/ko/{number}/")
+            minji.page.get_by_text("Stop using it").first.click()
+            minji.page.locator("#stop").fill("설날과 같아요.")
             minji.press("Stop using it")
         minji.look("question-retired")
 

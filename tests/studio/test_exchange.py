@@ -234,7 +234,7 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     assert answer.headers["Content-Type"] == "application/zip"
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="baryo-20')
     assert answer.headers["Cache-Control"] == "no-store"
-    assert "backup.taken" in people["ana"].get("log/")
+    assert "took a backup" in people["ana"].get("log/")
     (tmp_path / "page.zip").write_bytes(answer.content)
     export_project(project, tmp_path / "command.zip")
     texts = []

@@ -53,7 +53,7 @@ def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, p
     people["carla"].post("situations/2/submit/")
     accepted(people, 2, "berto", "edo")
     page = people["dina"].get("")
-    assert "Agreement: 1.00" in page
+    assert 'Agreement: <span class="number">1.00</span>' in page
     assert 'α: <bdi lang="en">undefined: every answer is the same' in page
     assert "Based on 1 revealed round in which at least two people voted. 2 people voted in total." in page
     assert "How much people agree" not in people["edo"].get("")

@@ -108,12 +108,13 @@ def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
     """The rules that matter most, written a second time by hand."""
     table = pages()
     only_coordinators = {"people", "settings", "releases", "release_archive", "backup", "log", "answers_table"}
-    only_coordinators |= {"results", "result", "result_file"}
+    only_coordinators |= {"results", "result", "result_file", "activity"}
     for name, page in table.items():
         if name in only_coordinators:
             assert page.read | page.write == {"coordinator"}, name
     assert table["vote"].write == {"reviewer", "writer", "scribe"}
     assert table["reveal"].write == table["accept"].write == {"coordinator", "scribe"}
+    assert table["reject"].write == table["retire"].write == table["share"].read == {"coordinator", "scribe"}
     assert "reviewer" not in table["new_situation"].write
     assert table["new_question"].write == table["edit_question"].write == {"coordinator", "writer", "scribe"}
     assert table["merge_answers"].write == {"coordinator", "scribe", "translator"}

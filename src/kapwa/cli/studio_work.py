@@ -224,6 +224,22 @@ def backup(
         note(f"Written: {path}")
 
 
+@app.command("remind")
+def remind(home: Home = HOME, database: Database = None) -> None:
+    """Send everybody who gave an e-mail address for it what waits for them, once; for a timer.
+
+    KAPWA_EMAIL_HOST and KAPWA_DEFAULT_FROM_EMAIL name the mail server and the sender. Exit code 1 where the server did
+    not take all of the e-mails.
+    """
+    open_studio(home, database)
+    from kapwa.studio.core.reminders import remind as send
+
+    taken, every = send()
+    note(f"{taken} of {every} e-mails were sent.")
+    if taken < every:
+        raise typer.Exit(1)
+
+
 @app.command("check")
 def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects. Default: all.")] = None,

@@ -88,7 +88,7 @@ def new_project(
             language=tags[0],
             languages=list(dict.fromkeys(tags)),
         )
-        consent.publish(project, {"en": consent.FIRST_TEXT.read_text(encoding="utf-8")})
+        consent.publish(project, consent.first_texts())
         FORMS[form].begin(project)
     return project
 

@@ -59,6 +59,7 @@ def settings_of(
         "SESSION_COOKIE_SECURE": secure,
         "CSRF_COOKIE_SECURE": secure,
         "SECURE_HSTS_SECONDS": 31_536_000 if secure else 0,
+        **_mail(),
         "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if secure else None,
     }
 
@@ -180,6 +181,22 @@ def _sqlite(path: Path) -> dict[str, Any]:
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON",
     }
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "CONN_MAX_AGE": None, "OPTIONS": options}
+
+
+# Django's own settings of a mail server, taken from the environment with KAPWA_ before them.
+_MAIL = ("EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_SSL", "DEFAULT_FROM_EMAIL")
+
+
+def _mail() -> dict[str, Any]:
+    """Return the settings of a mail server; without its host the studio sends no e-mail.
+
+    The connection is encrypted: from the first byte with ``EMAIL_USE_SSL``, else once the server was greeted, but not
+    to a server on this machine.
+    """
+    mail: dict[str, Any] = {name: os.environ.get(f"KAPWA_{name}", "") for name in _MAIL}
+    given = {name: value for name, value in mail.items() if value}
+    encrypted = {"EMAIL_USE_TLS": not mail["EMAIL_USE_SSL"] and mail["EMAIL_HOST"] not in LOCAL, "EMAIL_TIMEOUT": 30}
+    return given | encrypted | {"KAPWA_MAIL": bool(mail["EMAIL_HOST"])}
 
 
 def _postgresql(url: str) -> dict[str, Any]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
+from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.tables import ConsentText, Membership, Project
 from kapwa.studio.core.text import tidy
 
 # What somebody may agree to besides taking part, and how it is asked.
+PROGRESS = "progress"
 SCOPES = {
     "publish": _(
         "What I write may be published as part of the benchmark, under the project's licence. "
@@ -18,10 +22,33 @@ SCOPES = {
     ),
     "quote": _("My words may be quoted in papers and talks about the benchmark."),
     "contact": _("The project may contact me about it later."),
+    PROGRESS: _("Coordinators may see how much I have done, and on which day I did something last."),
 }
-FIRST_TEXT = Path(__file__).parents[1] / "templates" / "studio" / "first_consent.txt"
+FIRST_TEXTS = Path(__file__).parents[1] / "templates" / "studio" / "first_consent"
 AGE_BANDS = ("18-24", "25-34", "35-44", "45-54", "55-64", gettext_noop("65 and over"))
 DEMOGRAPHICS = ("age_band", "gender", "locality", "languages")
+
+
+@cache
+def first_texts() -> dict[str, str]:
+    """Return the text that a project begins with, by language; a machine translated it from the English one."""
+    return {path.stem: tidy(path.read_text(encoding="utf-8"), 20_000) for path in sorted(FIRST_TEXTS.glob("*.txt"))}
+
+
+def by_machine(consent: ConsentText) -> bool:
+    """Whether a text is a machine's translation, as it came with Kapwa."""
+    return consent.language != SOURCE and consent.text == first_texts().get(consent.language)
+
+
+def for_reader(consents: Iterable[ConsentText], *wanted: str) -> list[ConsentText]:
+    """Return the texts, first that in the first language of ``wanted`` there is; a person's before a machine's."""
+    stems = [tag.partition("-")[0] for tag in wanted]
+    places = {stem: place for place, stem in reversed(list(enumerate(stems)))}
+
+    def place(consent: ConsentText) -> tuple[int, bool]:
+        return places.get(consent.language.partition("-")[0], len(stems)), by_machine(consent)
+
+    return sorted(consents, key=place)
 
 
 def newest(project: Project) -> list[ConsentText]:
@@ -30,12 +57,19 @@ def newest(project: Project) -> list[ConsentText]:
     return list(project.consents.filter(version=last.version).order_by("language")) if last else []
 
 
-def publish(project: Project, texts: dict[str, str]) -> None:
-    """Make a new version of the consent text, in each language given; members are asked again."""
-    version = 1 + max((consent.version for consent in newest(project)), default=0)
-    for tag, text in texts.items():
-        if text.strip():
-            project.consents.create(version=version, language=tag, text=tidy(text, 20_000))
+def publish(project: Project, texts: dict[str, str]) -> bool:
+    """Make a new version of the consent text, in each language given, so that members are asked again.
+
+    Returns whether there is one: not where every text is as it was.
+    """
+    before = newest(project)
+    made = {tag: tidy(text, 20_000) for tag, text in texts.items() if text.strip()}
+    if made == {consent.language: consent.text for consent in before}:
+        return False
+    version = 1 + max((consent.version for consent in before), default=0)
+    for tag, text in made.items():
+        project.consents.create(version=version, language=tag, text=text)
+    return True
 
 
 def unwilling_authors(project: Project) -> set[str]:

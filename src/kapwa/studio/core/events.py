@@ -19,11 +19,12 @@ def no_table_change(event: Event, *, live: bool) -> None:
     """The log says it, and no current table changes.
 
     The subject of what happens to a member is that member, by their ``author``. Body: ``roles`` and ``count`` of an
-    invitation, ``version`` and ``scopes`` that somebody agreed to; ``title``, ``attendees`` (authors) and ``scribe`` of
-    a session; ``names`` of settings that were changed; ``version``, ``task`` and ``model`` of a release that was
-    evaluated; ``differences``: how many a check showed; ``new``: how many answers before this in the log came of a file
-    that somebody brought, as their people's. What came under the number of another record is kept with the body of the
-    desk's own event, with ``desk`` and the ``uuid`` that was taken; the first stands.
+    invitation, ``version`` and ``scopes`` that somebody agreed to; ``title``, ``attendees`` (authors), ``scribe`` and
+    ``starts`` (day and time where they meet, or "") of a session; ``names`` of settings that were changed; ``version``,
+    ``task`` and ``model`` of a release that was evaluated; ``differences``: how many a check showed; ``new``: how many
+    answers before this in the log came of a file that somebody brought, as their people's. What came under the number
+    of another record is kept with the body of the desk's own event, with ``desk`` and the ``uuid`` that was taken; the
+    first stands.
     """
 
 

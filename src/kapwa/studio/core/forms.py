@@ -13,7 +13,10 @@ from kapwa.studio.core.tables import Project
 
 
 class Todo(NamedTuple):
-    """Something that a visitor can do: what it is called, where, a sentence on it, and how many such things wait."""
+    """Something that a visitor can do: what it is called, where, a sentence on it, and how many such things wait.
+
+    ``n`` is 0 for what can be done at any time.
+    """
 
     title: str
     link: str

@@ -206,7 +206,7 @@ def _card(form: ReleaseForm, languages: Sequence[str]) -> dict[str, Any]:
         "licence": project.licence,
         "collected": project.collected or form.collected,
         "consent": "Every contributor agreed to the project's consent text before their first task.",
-        "reviewed_by_native_speakers": form.reviewed,
+        "reviewed_by_native_speakers": form.reviewed if project.reviewed is None else project.reviewed,
         "limits": limits or [LIMITS],
     }
 

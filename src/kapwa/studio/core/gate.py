@@ -58,10 +58,10 @@ def admit(path: Path, kinds: Sequence[str], most: int = MOST_BYTES) -> None:
         message = _("The studio cannot read files of the kind “%(kind)s”.") % {"kind": suffix}
         raise DataError(message, path=path, hint=_("Choose a file of one of these kinds: %s.") % ", ".join(kinds))
     if path.stat().st_size > most:
-        raise DataError(f"has more than {most:,} bytes.", path=path, hint="Split it.")
+        raise DataError(_("is too large."), path=path, hint=_("Split it."))
     if suffix == ".xlsx" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > _MOST_UNPACKED:
-                raise DataError("is too large.", path=path, hint="Split it.")
+                raise DataError(_("is too large."), path=path, hint=_("Split it."))
     if suffix in QUESTIONS:
         read_parts(path, MOST)

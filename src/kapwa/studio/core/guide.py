@@ -12,12 +12,17 @@ from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.roles import COORDINATORS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event, Membership, Release
+from kapwa.studio.core.withdrawals import release_due
 
 
 def guide(visit: Visit) -> Guide:
     """Return what the visitor can do now, the most urgent first, and the stages of the project up to its releases."""
     todos = []
     of_form, path = form_of(visit.project).guide(visit)
+    if visit.may(COORDINATORS) and (frozen := release_due(visit.project)):
+        why = _("Since release %(version)s, somebody has withdrawn, or something was rejected or is no longer used.")
+        leave_out = _("Make a new release, which leaves it out")
+        todos.append(Todo(leave_out, visit.link("releases"), why % {"version": frozen.version}))
     for desk, left in waiting(visit.member):
         if left:
             sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}
@@ -25,7 +30,7 @@ def guide(visit: Visit) -> Guide:
     todos += of_form
     if visit.may(COORDINATORS) and Membership.objects.filter(project=visit.project, left=None).count() == 1:
         alone = _("You are the only member. Others come in with a code that you give them.")
-        todos.append(Todo(_("Invite"), visit.link("people"), alone))
+        todos.append(Todo(_("Invite"), visit.link("people"), alone, 0))
     made = Release.objects.filter(project=visit.project).count()
     last = Stage(_("Releases"), visit.link("releases"), made, waits=[] if made else [_("coordinators")])
     return Guide(todos, [*path, last, *(stage for more in PATHS for stage in more(visit))])

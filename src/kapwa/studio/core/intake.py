@@ -20,6 +20,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from pydantic import AwareDatetime, BaseModel, ValidationError, field_validator
 
 from kapwa.errors import DataError, KapwaError
@@ -37,8 +38,10 @@ _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 _OURS = re.compile(r"(?:\[|(?:^|[-/:.])t(\d+)_)(\w+)\]?$")
 _BINDING = ("desk", "subject", "seen", "person")
 _REFUSED = {
-    403: "it was filled in by somebody whose answers you cannot import, or who has not agreed to the consent text.",
-    409: "it was imported before with different content. The first answer counts.",
+    403: gettext_noop(
+        "it was filled in by somebody whose answers you cannot import, or who has not agreed to the consent text."
+    ),
+    409: gettext_noop("it was imported before with different content. The first answer counts."),
 }
 
 
@@ -179,7 +182,8 @@ def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Me
         for row, sent in records:
             answer = take(members, sent)
             if answer["status"] != 200:
-                refused.append(f"row {row}: {_REFUSED.get(answer['status'], answer['message'])}")
+                why = _(_REFUSED[answer["status"]]) if answer["status"] in _REFUSED else answer["message"]
+                refused.append(_("row %(row)s: %(why)s") % {"row": row, "why": why})
         new = answers.count() - before
         if by and new:
             record(project, "work.brought", {"new": new}, actor=by)

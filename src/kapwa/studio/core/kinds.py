@@ -59,6 +59,11 @@ def common(event: Event) -> dict[str, Any]:
     return {"id": str(event.uuid), "project_id": event.project_id, "seq": event.seq}
 
 
+def without_reason_of_nobody(event: Event, others: Sequence[Event]) -> dict[str, Any]:
+    """Return a body without its ``reason`` where whoever gave it withdrew their words; what they decided stays."""
+    return event.body if event.actor or "reason" not in event.body else event.body | {"reason": ""}
+
+
 def row_or_refused(table: type[Row], event: Event, gone: str, *, hint: str = "", **where: Any) -> Row:
     """Return the row of ``table`` that an event is about; raise RefusedError, saying ``gone``, where there is none.
 

@@ -9,9 +9,11 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+
 from kapwa.errors import UsageError
 from kapwa.files import table_rows
-from kapwa.languages.codes import NO_TAG, code_named, is_language_tag, tag_hint
+from kapwa.languages.codes import code_named, is_language_tag, tag_hint
 
 # Scripts written from right to left, by the subtags that name them.
 _FROM_RIGHT = re.compile(r"-(Adlm|Arab|Aran|Hebr|Mand|Mend|Nkoo|Rohg|Samr|Syrc|Thaa|Yezi)(-|$)", re.IGNORECASE)
@@ -61,5 +63,5 @@ def checked_tag(tag: str) -> str:
     """Return ``tag`` without spaces around it; raise UsageError where it is no BCP-47 tag."""
     clean = tag.strip()
     if not is_language_tag(clean):
-        raise UsageError(NO_TAG.format(clean), hint=tag_hint(clean))
+        raise UsageError(_("“%(text)s” is not the tag of a language.") % {"text": clean}, hint=tag_hint(clean))
     return clean

@@ -45,6 +45,8 @@ class Project(models.Model):
     licence = models.CharField(max_length=200, default="CC-BY-4.0")
     collected = models.TextField(blank=True)
     limits = models.TextField(blank=True)
+    # Whether native speakers of its languages reviewed what is published; None where nobody said it.
+    reviewed = models.BooleanField(null=True)
     contact = models.CharField(max_length=200, blank=True)
     # The questionnaire in the project's own words, by the key of the question.
     questions = models.JSONField(default=dict)
@@ -80,6 +82,8 @@ class Person(AbstractBaseUser):
     name = models.CharField(max_length=200, blank=True)
     contact = models.CharField(max_length=200, blank=True)
     no_contact = models.BooleanField(default=False)
+    # Where reminders go, for who wants them; "" for nobody.
+    email = models.EmailField(blank=True)
     demographics = models.JSONField(default=dict)
     created = models.DateTimeField(default=timezone.now)
 

@@ -17,9 +17,11 @@ from django.utils import timezone
 
 from kapwa.errors import DataError
 from kapwa.files import write_text
+from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.erasure import erase_author, forget
+from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.log import record
-from kapwa.studio.core.tables import Event, Membership, Project, TracesDue
+from kapwa.studio.core.tables import Event, Membership, Project, Release, TracesDue
 
 NAME = "withdrawals.jsonl"
 LEFT = "member.left"
@@ -35,6 +37,19 @@ def lines(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Return the withdrawals that ``events`` tell of, without who only stopped being contacted."""
     every = ({"who": event.body.get("who"), "depth": event.body.get("depth")} for event in events if event.kind == LEFT)
     return [line for line in every if line["who"] and line["depth"] in (IDENTITY, CONTRIBUTIONS)]
+
+
+def release_due(project: Project) -> Release | None:
+    """Return the newest release where it holds what the next one leaves out: of who withdrew, or what was retired."""
+    last = Release.objects.filter(project=project).last()
+    if last is None:
+        return None
+    since = Event.objects.filter(project=project, seq__gt=last.seq)
+    left = any(lines(since.filter(kind=LEFT))) or not unwilling_authors(project).isdisjoint(last.authors)
+    # What a release would hold takes long to say, so only where there is a reason to ask.
+    closed = since.filter(kind__regex=r"\.(retired|rejected)$").exclude(kind="topic.retired").exists()
+    gone = closed and last.items.keys() - release_of(project).items(()).keys()
+    return last if left or gone else None
 
 
 def read(path: Path) -> dict[str, str]:

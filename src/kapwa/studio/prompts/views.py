@@ -57,7 +57,7 @@ def guide(visit: Visit) -> Guide:
         if visit.may(AGREERS) and (waiting := _open(visit, parts)):
             todos.append(Todo(f"{_('Waiting for your agreement')}: {title}", link, n=len(waiting)))
         if not parts and link:
-            todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet.")))
+            todos.append(Todo(f"{_('Add')}: {title}", link, _("Nothing has been added yet."), 0))
         path.append(Stage(title, link, agreed, len(parts), [waits] if agreed < len(parts) or not parts else []))
     return Guide(todos, path)
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from rapidfuzz import fuzz
 
 from kapwa.studio.core.agreeing import NEEDED
-from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused, without_reason_of_nobody
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, change
 from kapwa.studio.questions.tables import Question, Wording
 
@@ -97,9 +97,9 @@ def question_revised(event: Event, *, live: bool) -> None:
     question.save()
 
 
-@kind("question.retired", stays=True)
+@kind("question.retired", stays=True, remarks=("reason",), left=without_reason_of_nobody)
 def question_retired(event: Event, *, live: bool) -> None:
-    """Body: ``retired``; False takes the question back into use."""
+    """Body: ``retired``, with a ``reason``; False takes the question back into use."""
     change(_question(event, live=live), retired=event.body["retired"])
 
 

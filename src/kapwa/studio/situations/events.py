@@ -10,13 +10,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as _n
 
 from kapwa.people.agreement import has_majority
-from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
+from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused, without_reason_of_nobody
 from kapwa.studio.core.tables import Event, Project, change
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.fields import Fields, changed, words
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 
 STATES = DRAFT, IN_REVIEW, ACCEPTED, FROZEN = _n("draft"), _n("in review"), _n("accepted"), _n("frozen")
+# What is in no release and asked of nobody, until somebody takes it up again.
+CLOSED = REJECTED, RETIRED = _n("rejected"), _n("retired")
 # The paper's four kinds of change that focus groups ask for (Kalahi, section 3.1).
 REASONS = (_n("reword"), _n("split or combine"), _n("rephrase responses"), _n("add variation"))
 CHOICES = (_n("accept"), _n("change"), _n("reject"))
@@ -113,9 +115,9 @@ def situation_submitted(event: Event, *, live: bool) -> None:
 
 @kind("situation.returned", stays=True)
 def situation_returned(event: Event, *, live: bool) -> None:
-    """From review, or from acceptance, back to a draft."""
+    """From review, from acceptance, or what was rejected, back to a draft."""
     situation = _situation(event)
-    if situation.state not in (IN_REVIEW, ACCEPTED):
+    if situation.state not in (IN_REVIEW, ACCEPTED, REJECTED):
         raise RefusedError(_("Only a situation in review or accepted can go back to a draft."))
     if live and votes_of(situation):
         refuse_while_voting(situation)
@@ -167,6 +169,31 @@ def situation_accepted(event: Event, *, live: bool) -> None:
         counts = {"yes": yes, "votes": len(votes), "quorum": quorum}
         raise RefusedError(message % counts, hint=_("Change the situation, give the reason, and vote again."))
     change(situation, state=ACCEPTED)
+
+
+@kind("situation.rejected", stays=True, remarks=("reason",), left=without_reason_of_nobody)
+def situation_rejected(event: Event, *, live: bool) -> None:
+    """Body: ``reason``. Who changes the situation, or makes it a draft again, takes it back to review."""
+    situation = _situation(event)
+    if live and (situation.state != IN_REVIEW or not situation.revealed):
+        raise RefusedError(_("People vote first. Then the votes are revealed, and then the situation can be rejected."))
+    change(situation, state=REJECTED)
+
+
+@kind("situation.retired", stays=True, remarks=("reason",), left=without_reason_of_nobody)
+def situation_retired(event: Event, *, live: bool) -> None:
+    """Body: ``retired`` and ``reason``; False takes the situation back into use, as people accepted it.
+
+    Where a vote that accepted it was withdrawn, it stays retired, and comes back to be voted on.
+    """
+    situation, retired = _situation(event), event.body["retired"]
+    accepted = situation.state in (ACCEPTED, FROZEN)
+    if live and not (accepted if retired else situation.state == RETIRED):
+        raise RefusedError(_("The situation is in another state now."), hint=_("Open the page again."))
+    if retired:
+        change(situation, state=RETIRED, revealed=accepted)
+    else:
+        change(situation, state=ACCEPTED if situation.revealed else IN_REVIEW)
 
 
 def votes_of(situation: Situation) -> list[Vote]:

@@ -9,13 +9,16 @@ from django.utils.translation import gettext_noop
 
 from kapwa.studio.core.release import Items, Published, ReleaseForm, item_id
 from kapwa.studio.core.tables import Release
-from kapwa.studio.situations.events import ACCEPTED, FROZEN
+from kapwa.studio.situations.events import ACCEPTED, CLOSED, FROZEN
 from kapwa.studio.situations.fields import as_row
 from kapwa.studio.situations.tables import Elicited, Revision, Situation
 
 
 class SituationRelease(ReleaseForm):
-    """Situations that people accepted; one that is under review again stays as the last release had it."""
+    """Situations that people accepted; one that is under review again stays as the last release had it.
+
+    What was rejected or retired since is left out.
+    """
 
     about = "Everyday situations of the culture {culture}, with responses."
     remedy = gettext_noop("Review some, and accept them.")
@@ -36,7 +39,7 @@ class SituationRelease(ReleaseForm):
             since = 1 if situation.cluster in clusters or situation.elicited in answers else first.get(situation.id)
             if since is not None:
                 clusters.add(situation.cluster)
-            before = self.last.items.get(situation.id, 0) if self.last else 0
+            before = self.last.items.get(situation.id, 0) if self.last and situation.state not in CLOSED else 0
             revision = situation.revision if situation.state in (ACCEPTED, FROZEN) else before
             if revision and (since is None or revision < since):
                 items[situation.id] = revision

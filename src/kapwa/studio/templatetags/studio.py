@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from kapwa.report.wording import decimal
 from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.interface import Interface
+from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.languages import Language, language
 from kapwa.studio.situations.fields import best_response, words
 
@@ -25,6 +29,14 @@ register.filter(as_markdown)
 def form_number() -> str:
     """Return a hidden field with a fresh number, so that a form that is sent twice counts once."""
     return format_html('<input type="hidden" name="uuid" value="{}">', uuid.uuid4())
+
+
+@register.simple_tag(takes_context=True)
+def menu_link(context: Mapping[str, Any], page: str, label: str) -> str:
+    """Return a link of the menu to a page of the project, marked where that page or one beneath it is shown."""
+    address, path = reverse(page, args=[context["project"].slug]), context["request"].path
+    shown = format_html(' aria-current="{}"', "page" if path == address else "true") if path.startswith(address) else ""
+    return format_html('<li><a href="{}"{}>{}</a></li>', address, shown, label)
 
 
 @register.simple_tag(takes_context=True)
@@ -46,6 +58,12 @@ def named(names: Mapping[str, str], author: str) -> str:
     if not author:
         return _("the project")
     return names.get(author) or _("somebody who left")
+
+
+@register.filter
+def act_name(kind: str) -> str:
+    """Return what somebody did, as people read it, by the kind of its event; of a kind from elsewhere that kind."""
+    return _(ACTS[kind]) if kind in ACTS else kind
 
 
 @register.filter
@@ -72,6 +90,18 @@ def wording_state(state: str | None) -> str:
     """Return the state of a wording in plain words; "" is one that is not there."""
     states = {"approved": _("agreed"), "proposed": _("not agreed yet"), "outdated": _("outdated")}
     return states.get(state or "", _("no wording yet"))
+
+
+@register.filter
+def calendar_time(starts: str) -> str:
+    """Return a day and time of a form as calendars write it, in the time of wherever it is (RFC 5545, 3.3.5)."""
+    return f"{datetime.fromisoformat(starts):%Y%m%dT%H%M%S}"
+
+
+@register.filter
+def calendar_text(text: str) -> str:
+    """Return a text as calendars write it (RFC 5545, 3.3.11)."""
+    return re.sub(r"([\\;,])", r"\\\1", " ".join(text.split()))
 
 
 @register.filter

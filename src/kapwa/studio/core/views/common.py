@@ -35,7 +35,7 @@ from kapwa.studio.core.roles import (
 )
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import ID, Event, Membership
-from kapwa.studio.core.text import LONGEST
+from kapwa.studio.core.text import LONGEST, tidy
 from kapwa.studio.settings import LOCAL, remembered_address
 
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
@@ -61,6 +61,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "works": bool(offered(visit.member)),
         "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
+        "mails": settings.KAPWA_MAIL,
     }
     return render(visit.request, f"studio/{template}.html", common | context, status=status)
 
@@ -68,6 +69,12 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
 def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event:
     """Record what the posted form says. Its hidden ``uuid`` makes a form that is sent twice count once."""
     return record(visit.project, kind, body, actor=visit.member.author, uuid=form_number(visit.request), **about)
+
+
+def address_for_others(request: HttpRequest) -> str:
+    """Return an address of the studio by which others come, who may be on phones."""
+    alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
+    return remembered_address() if alone else request.build_absolute_uri()
 
 
 def agree_to_shown(visit: Visit, kind: str, text: str, **more: Any) -> int:
@@ -96,6 +103,19 @@ def form_number(request: HttpRequest) -> uuids.UUID | None:
         return uuids.UUID(request.POST["uuid"]) if request.POST.get("uuid") else None
     except ValueError:
         raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
+
+
+def reason_of(request: HttpRequest) -> str:
+    """Return why somebody does not want a text; raise UsageError where they do not say it."""
+    reason = tidy(request.POST.get("reason", ""))
+    if not reason:
+        raise UsageError(_("The reason is missing."), hint=_("Write what is wrong with the text, or a better one."))
+    return reason
+
+
+def retirement(request: HttpRequest) -> dict[str, Any]:
+    """Return the body of an event that takes something out of use, with why, or back into it."""
+    return {"retired": False} if request.POST.get("back") == "yes" else {"retired": True, "reason": reason_of(request)}
 
 
 def whole(text: str | None, default: int = 0, most: int = 10_000) -> int:

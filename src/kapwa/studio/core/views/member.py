@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from django.contrib.auth import login, logout
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.forms import EmailField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -20,6 +22,7 @@ from kapwa.studio.core.evaluating import delete_evaluations
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.guide import done_by, guide
 from kapwa.studio.core.intake import token_of
+from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.members import hashed, new_code, refuse_taken, waiting_back
@@ -54,7 +57,9 @@ def consent(request: HttpRequest, visit: Visit) -> HttpResponse:
         to_what = {"version": member.consent_version, "scopes": member.consent_scopes}
         act(visit, "member.agreed", to_what, subject=member.author)
         return redirect("home", project=visit.project.slug)
-    return show(visit, "consent", texts=consents, scopes=texts.SCOPES)
+    ordered = texts.for_reader(consents, request.LANGUAGE_CODE, visit.project.language, SOURCE)
+    machine = any(map(texts.by_machine, ordered[:1]))
+    return show(visit, "consent", texts=ordered, machine=machine, source=SOURCE, scopes=texts.SCOPES)
 
 
 @page("me/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -76,6 +81,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
         person.demographics = {name: value for name, value in known.items() if value}
         person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
         person.no_contact = person.no_contact and not person.contact
+        person.email = _checked_email(request.POST.get("email", person.email))
         person.save()
         member.languages = [tag for tag in visit.project.languages if tag in request.POST.getlist("answer_in")]
         member.pseudonym = pseudonym or member.pseudonym
@@ -86,6 +92,13 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
     done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
     return show(visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
+
+
+def _checked_email(typed: str) -> str:
+    try:
+        return str(EmailField(required=False, max_length=254).clean(typed))
+    except ValidationError as error:
+        raise UsageError(error.messages[0], hint=_("Correct it, or leave the field empty.")) from None
 
 
 @page("back/", read=EVERYONE, write=EVERYONE, consented=False)
@@ -118,6 +131,7 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     TracesDue.objects.create()
     transaction.on_commit(withdrawals.keep, robust=True)  # the log has it, too, and the next start or check writes it
     transaction.on_commit(clear_traces, robust=True)
+    Person.objects.filter(pk=person.pk).update(email="")  # also where they stay in other projects
     if depth == "contact":
         Person.objects.filter(pk=person.pk).update(contact="", no_contact=True)
         for membership in person.memberships.all():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.tables import Table
@@ -19,7 +22,7 @@ from kapwa.studio.core.languages import checked_tag, known, language
 from kapwa.studio.core.members import ask_back, invite
 from kapwa.studio.core.roles import COORDINATOR, COORDINATORS, ROLES
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership, change
+from kapwa.studio.core.tables import Event, Membership, Project, change
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import act, show, shown_code, whole
 from kapwa.suites.eecc.form import attribute_of
@@ -62,47 +65,58 @@ def _set_roles(visit: Visit, member: Membership, roles: list[str]) -> None:
     change(member, roles=chosen)
 
 
+# What of a project its sections of settings hold as a line, as lines, and as a number up to so many.
+_LINES, _TEXTS = {"title", "culture", "licence", "contact"}, {"collected", "limits"}
+_COUNTS = {"quorum": 100, "people_each": 1000, "answers_each": 10}
+
+
 @page("settings/", read=COORDINATORS, write=COORDINATORS)
 def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Change what the project says of itself, its languages, its quorum, and its consent text."""
+    """Change a section of what the project says of itself, its languages, its work, and its consent text."""
     project, questionnaire = visit.project, form_of(visit.project).questionnaire
     if request.method == "POST":
-        before, changed = _settings_of(project), []
-        if request.POST.get("action") == "consent":
-            consent_texts = {tag: request.POST.get(f"consent_{tag}", "") for tag in _tags(project)}
-            if not any(text.strip() for text in consent_texts.values()):
+        before, changed, section = _settings_of(project), [], request.POST.get("action", "")
+        if section == "consent":
+            typed = {tag: request.POST.get(f"consent_{tag}", "") for tag in _consent_tags(project)}
+            if not any(text.strip() for text in typed.values()):
                 raise UsageError(_("A consent text cannot be empty."))
-            before_them = {consent.language: consent.text for consent in texts.newest(project)}
-            if before_them != {tag: text for tag, typed in consent_texts.items() if (text := tidy(typed, 20_000))}:
-                texts.publish(project, consent_texts)
-                changed = ["consent"]
-        elif request.POST.get("action") == "questions":
+            changed = ["consent"] if texts.publish(project, typed) else []
+        elif section == "questions":
             project.questions = {}
             for question in questionnaire(project, ours=True):
                 text = tidy(request.POST.get(f"question_{question.key}", ""), 1000)
                 if text and text != question.text:  # ours stay in each reader's language
                     project.questions[question.key] = text
         else:
-            for name in ("title", "culture", "licence", "contact"):
-                line = tidy_line(request.POST.get(name, ""), 200)
-                setattr(project, name, line or ("" if name == "contact" else getattr(project, name)))
-            for name in ("collected", "limits"):
-                setattr(project, name, tidy(request.POST.get(name, ""), 10_000))
-            for name, most in (("quorum", 100), ("people_each", 1000), ("answers_each", 10)):
-                setattr(project, name, max(1, whole(request.POST.get(name), getattr(project, name), most)))
-            tags = [checked_tag(tag) for tag in request.POST.get("languages", "").replace(",", " ").split()[:40]]
-            project.languages = list(dict.fromkeys([project.language, *tags]))
-            project.gloss = checked_tag(request.POST.get("gloss") or project.gloss)
-            project.attribute = _checked_attribute(request.POST.get("attribute") or project.attribute)
+            _set(project, request.POST)
         after = _settings_of(project)
         changed += sorted(name for name in before | after if before.get(name) != after.get(name))
         if changed:  # so that what somebody wrote last can be removed with their contributions
             project.save()
             act(visit, "project.changed", {"names": changed})
-        return redirect("settings", project=project.slug)
-    now = {consent.language: consent.text for consent in texts.newest(project)}
-    consents = [(language(tag), now.get(tag, "")) for tag in _tags(project)]
-    return show(visit, "settings", consents=consents, known=known(), questions=questionnaire(project))
+        return redirect(f"{reverse('settings', args=[project.slug])}?{urlencode({'saved': section})}#{section}")
+    now = {consent.language: (consent.text, texts.by_machine(consent)) for consent in texts.newest(project)}
+    consents = [(language(tag), *now.get(tag, ("", False))) for tag in _consent_tags(project)]
+    shown = {"consents": consents, "questions": questionnaire(project), "saved": request.GET.get("saved")}
+    return show(visit, "settings", known=known(), **shown)
+
+
+def _set(project: Project, posted: Mapping[str, str]) -> None:
+    """Set what a section posted; what others hold stays."""
+    for name in _LINES.intersection(posted):
+        line = tidy_line(posted[name], 200)
+        setattr(project, name, line or ("" if name == "contact" else getattr(project, name)))
+    for name in _TEXTS.intersection(posted):
+        setattr(project, name, tidy(posted[name], 10_000))
+    for name in _COUNTS.keys() & posted.keys():
+        setattr(project, name, max(1, whole(posted[name], getattr(project, name), _COUNTS[name])))
+    if "languages" in posted:
+        tags = [checked_tag(tag) for tag in posted["languages"].replace(",", " ").split()[:40]]
+        project.languages = list(dict.fromkeys([project.language, *tags]))
+    if "reviewed" in posted:
+        project.reviewed = {"yes": True, "no": False}.get(posted["reviewed"])
+    project.gloss = checked_tag(posted.get("gloss") or project.gloss)
+    project.attribute = _checked_attribute(posted.get("attribute") or project.attribute)
 
 
 def _checked_attribute(name: str) -> str:
@@ -115,13 +129,14 @@ def _checked_attribute(name: str) -> str:
         raise UsageError(_("“%(text)s” cannot name a kind of identity.") % {"text": clean}, hint=hint) from None
 
 
-def _settings_of(project: Any) -> dict[str, Any]:
+def _settings_of(project: Project) -> dict[str, Any]:
     asked = {f"questions.{key}": text for key, text in project.questions.items()}
     return model_to_dict(project, exclude=["id", "slug", "salt", "questions"]) | asked
 
 
-def _tags(project: Any) -> list[str]:
-    return list(dict.fromkeys([*project.languages, project.gloss]))
+def _consent_tags(project: Project) -> list[str]:
+    """Return the languages in which a project has a consent text, or may want one."""
+    return list(dict.fromkeys([*project.languages, project.gloss, *(text.language for text in texts.newest(project))]))
 
 
 @page("log/", read=COORDINATORS)

@@ -24,7 +24,7 @@ from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRI
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Topic
 from kapwa.studio.core.text import pieces, tidy, tidy_line
-from kapwa.studio.core.views.common import act, agree_to_shown, form_number, show, whole
+from kapwa.studio.core.views.common import act, agree_to_shown, form_number, reason_of, retirement, show, whole
 from kapwa.studio.questions.events import PROMPT, askable
 from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
@@ -144,9 +144,9 @@ def edit_question(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
 
 @page("questions/<int:number>/retire/", write=WRITERS)
 def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
-    """Take a question out of use, or back into it."""
+    """Take a question out of use for a reason, or back into it."""
     question = get_object_or_404(Question, project=visit.project, number=number)
-    act(visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=question.id)
+    act(visit, "question.retired", retirement(request), subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
@@ -224,7 +224,7 @@ def guide(visit: Visit) -> Guide:
             link = visit.link("answers")
             answered.append(Stage(title, link and f"{link}?language={tag}", row["full"], row["asked"], waits))
     if visit.may(WRITERS):
-        todos.append(Todo(_("Write a question"), visit.link("new_question")))
+        todos.append(Todo(_("Write a question"), visit.link("new_question"), n=0))
     waits = [] if written else [_("writers")]
     first = Stage(_("Questions written"), visit.link("questions"), written, waits=waits)
     return Guide(todos, [first, *worded, *answered])
@@ -292,18 +292,16 @@ def _opinion(request: HttpRequest, visit: Visit, question: Question) -> tuple[st
     body = {"wording": post.get("wording", "")[:36]}
     if action == "agree":
         return "wording.agreed", body
-    reason = tidy(post.get("reason", ""))
-    if not reason:
-        raise UsageError(_("The reason is missing."), hint=_("Write what is wrong with the text, or a better one."))
-    return "wording.refused", body | {"reason": reason}
+    return "wording.refused", body | {"reason": reason_of(request)}
 
 
 def history(question: Question, tag: str) -> list[tuple[Event, list[tuple[str, str]]]]:
-    """Return the log of a question in a language, newest first: its texts, with what each changed, and opinions."""
-    kinds = {"question.written", "question.revised"} if tag == question.language else {"wording.proposed"}
+    """Return the log of a question in a language, newest first: its texts, with what each changed, opinions, uses."""
+    kinds = {"question.retired", "wording.agreed", "wording.refused"}
+    kinds |= {"question.written", "question.revised"} if tag == question.language else {"wording.proposed"}
     events = Event.objects.filter(Q(uuid=question.id) | Q(subject=question.id), project=question.project_id)
     entries, before = [], ""
-    for event in events.filter(kind__in=kinds | {"wording.agreed", "wording.refused"}, erased=False).order_by("seq"):
+    for event in events.filter(kind__in=kinds, erased=False).order_by("seq"):
         if event.body.get("language", tag) == tag:
             text = event.body.get("text", "")
             entries.append((event, pieces(before or text, text) if text else []))

@@ -17,7 +17,7 @@ from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Membership, Project, Topic
 from kapwa.studio.core.views.common import named_agreement
 from kapwa.studio.situations.checks import longest_trick, usual_place
-from kapwa.studio.situations.events import ACCEPTED, DRAFT, IN_REVIEW
+from kapwa.studio.situations.events import ACCEPTED, CLOSED, DRAFT, FROZEN, IN_REVIEW, REJECTED
 from kapwa.studio.situations.tables import Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES
 
@@ -43,7 +43,7 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
     targets = dict(Topic.objects.filter(project=project, retired=False).values_list("name", "target"))
     for by, wanted in (("topic", targets), ("category", dict.fromkeys(CATEGORIES, 0) if kept else {})):
         every = Counter(situation.fields.get(by, "") for situation in kept)
-        done = Counter(situation.fields.get(by, "") for situation in kept if situation.state not in (DRAFT, IN_REVIEW))
+        done = Counter(situation.fields.get(by, "") for situation in kept if situation.state in (ACCEPTED, FROZEN))
         counts = [(name, every[name], done[name], wanted.get(name, 0)) for name in sorted({*every, *wanted} - {""})]
         if not counts:
             continue
@@ -61,7 +61,7 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
 
 def topic_coverage(project: Project) -> list[Coverage]:
     """Return how many situations are about each topic."""
-    made = Situation.objects.filter(project=project)
+    made = Situation.objects.filter(project=project).exclude(state__in=CLOSED)
     return [table for table in coverage(project, made) if table.by == "topic"]
 
 
@@ -86,24 +86,27 @@ def guide(visit: Visit) -> Guide:
     votes = turnout(visit.project)
     ready = [row for row, voted, may in votes if voted and voted >= may]
     about_vote = _("Read it, and say whether it can stay as it is. Nobody sees your vote before all are revealed.")
+    mine = rows.filter(author=visit.member.author)
+    rejected = _("It was rejected. See why, and change it or leave it.")
     todos = []
     for roles, title, about, waiting in (
         (REVIEWERS, _("Vote on situation %(number)s"), about_vote, waiting_votes(visit)),
         (MODERATORS, _("Reveal the votes on situation %(number)s"), "", ready),
         (READERS, _("Discuss situation %(number)s"), "", rows.filter(state=IN_REVIEW, revealed=True)),
-        (WRITERS, _("Finish your draft %(number)s"), "", rows.filter(state=DRAFT, author=visit.member.author)),
+        (WRITERS, _("Finish your draft %(number)s"), "", mine.filter(state=DRAFT)),
+        (WRITERS, _("Situation %(number)s"), rejected, mine.filter(state=REJECTED)),
     ):
         if waiting and visit.may(roles):
             number = waiting[0].number
             todos.append(Todo(title % {"number": number}, visit.link("situation", number), about, len(waiting)))
-    states = Counter(rows.values_list("state", flat=True))
+    states = Counter(rows.exclude(state__in=CLOSED).values_list("state", flat=True))
     n = states[ACCEPTED]
     if n and visit.may(COORDINATORS):
         title = ngettext("Make a release of %(n)s accepted situation", "Make a release of %(n)s accepted situations", n)
         todos.append(Todo(title % {"n": n}, visit.link("releases")))
     if visit.may(WRITERS):
         about = _("A few sentences that happened to you or to people you know, and what people here would do.")
-        todos.append(Todo(_("Write a situation"), visit.link("new_situation"), about))
+        todos.append(Todo(_("Write a situation"), visit.link("new_situation"), about, 0))
     return Guide(todos, _path(visit, states, votes))
 
 
@@ -143,7 +146,8 @@ def turnout(project: Project) -> list[tuple[Situation, set[str], set[str]]]:
 
 def overview(visit: Visit) -> dict[str, Any]:
     """Return coverage, what a trick would score, and how far people agree."""
-    situations = list(Situation.objects.filter(project=visit.project).order_by("number"))
+    used = Situation.objects.filter(project=visit.project).exclude(state__in=CLOSED)
+    situations = list(used.order_by("number"))
     return {
         "overview": "studio/overview.html",
         "coverage": coverage(visit.project, situations),

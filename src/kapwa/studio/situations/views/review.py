@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership
+from kapwa.studio.core.tables import Event, Membership, Project
 from kapwa.studio.core.text import Pieces, pieces, tidy
-from kapwa.studio.core.views.common import act, show, whole
+from kapwa.studio.core.views.common import act, as_file, reason_of, retirement, show, whole
 from kapwa.studio.situations.events import CHOICES, DRAFT, IN_REVIEW, votes_of
 from kapwa.studio.situations.fields import Fields, changes
 from kapwa.studio.situations.tables import Revision, Situation, Vote
@@ -31,7 +35,8 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     may_vote = hidden and visit.may(REVIEWERS) and not is_author
     mine = Vote.objects.filter(situation=row.id, round=row.round, author=visit.member.author).first()
     best_shown = tells_best(visit, row)
-    remarks = Event.objects.filter(project=visit.project, kind="situation.discussed", subject=row.id, erased=False)
+    log = Event.objects.filter(project=visit.project, subject=row.id, erased=False).order_by("seq")
+    remarks = log.filter(kind="situation.discussed")
     votes = Vote.objects.filter(situation=row.id)
     return show(
         visit,
@@ -45,7 +50,8 @@ def situation(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         # Before the reveal a page tells how many voted, and nothing of what.
         votes=votes.filter(round__lt=row.round) if hidden else votes,
         voted=len(votes_of(row)),
-        remarks=remarks.exclude(body__text="").order_by("seq"),  # "" where it quoted what was removed
+        remarks=remarks.exclude(body__text=""),  # "" where it quoted what was removed
+        decision=log.filter(kind=f"situation.{row.state}").last(),  # who decided on the present state, and why
         history=_history(Revision.objects.filter(situation=row.id), with_best=best_shown),
         **reading(visit, row.fields),
     )
@@ -130,6 +136,18 @@ def accept(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     return _onward(visit, in_review.order_by("-revealed", "number"))
 
 
+@page("situations/<int:number>/reject/", write=MODERATORS)
+def reject(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Reject a situation on which people voted, for a reason."""
+    return _happens(visit, situation_or_404(visit, number), "rejected", {"reason": reason_of(request)})
+
+
+@page("situations/<int:number>/retire/", write=MODERATORS)
+def retire(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Take an accepted situation out of use for a reason, or back into it."""
+    return _happens(visit, situation_or_404(visit, number), "retired", retirement(request))
+
+
 @page("sessions/", read=READERS, write=MODERATORS)
 def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """List meetings of focus groups, and begin one."""
@@ -140,8 +158,30 @@ def sessions(request: HttpRequest, visit: Visit) -> HttpResponse:
         title = tidy(request.POST.get("title", ""), 200)
         if not title or not known:
             raise UsageError(_("A session needs a title and participants."), hint=_("Go back and fill in both."))
-        act(visit, "session.opened", {"title": title, "attendees": known, "scribe": visit.member.author})
+        starts = _checked_time(request.POST.get("starts", ""))
+        body = {"title": title, "attendees": known, "scribe": visit.member.author, "starts": starts}
+        act(visit, "session.opened", body)
         return redirect("sessions", project=visit.project.slug)
-    opened = Event.objects.filter(project=visit.project, kind="session.opened", erased=False).order_by("-seq")
+    opened = _opened(visit.project)
     waiting = Situation.objects.filter(project=visit.project, state=IN_REVIEW).order_by("number")
     return show(visit, "sessions", sessions=opened, members=members, waiting=waiting)
+
+
+def _opened(project: Project) -> QuerySet[Event]:
+    return Event.objects.filter(project=project, kind="session.opened", erased=False).order_by("-seq")
+
+
+def _checked_time(typed: str) -> str:
+    """Return a day and time as a form posts it, "" for none; raise UsageError for what is neither."""
+    try:
+        return datetime.fromisoformat(typed).isoformat(timespec="minutes")[:16] if typed else ""
+    except ValueError:
+        raise UsageError(_("“%(text)s” is not a date.") % {"text": typed[:40]}, hint=_("Choose again.")) from None
+
+
+@page("sessions/calendar.ics", read=READERS)
+def session_calendar(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Give the sessions that have a time as a file for calendars."""
+    address = request.build_absolute_uri(reverse("sessions", args=[visit.project.slug]))
+    content = render_to_string("studio/calendar.ics", {"sessions": _opened(visit.project), "address": address})
+    return as_file(content.replace("\n", "\r\n"), f"{visit.project.slug}.ics", "text/calendar; charset=utf-8")

@@ -22,7 +22,7 @@ from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, show, whole
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields
-from kapwa.studio.situations.events import DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
+from kapwa.studio.situations.events import CLOSED, DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
 from kapwa.studio.situations.fields import GROUPS, Fields, changes, prompts, read_fields, texts
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
@@ -162,7 +162,9 @@ def _unasked(visit: Visit) -> list[Situation]:
     """Return whole situations, the member's own or, for moderators, all, that this model has not seen as they read."""
     return [
         row
-        for row in Situation.objects.filter(project=visit.project).exclude(state=FROZEN).order_by("number")
+        for row in Situation.objects.filter(project=visit.project)
+        .exclude(state__in=(FROZEN, *CLOSED))
+        .order_by("number")
         if (visit.may(MODERATORS) or visit.member.author in row.authors)
         and all((seen["revision"], seen.get("asked")) != (row.revision, model_name()) for seen in row.model_seen)
         and not any(finding.severity == "error" for finding in check_fields(row.fields))

@@ -1,0 +1,61 @@
+"""Reminders that people choose: what waits, as a text to share in a group, and by e-mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urljoin
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from kapwa.errors import UsageError
+from kapwa.studio.core.forms import Todo
+from kapwa.studio.core.guide import guide
+from kapwa.studio.core.interface import SOURCE, speaking, spoken
+from kapwa.studio.core.roles import ROLES
+from kapwa.studio.core.security import Visit, agreed
+from kapwa.studio.core.tables import Membership, Project
+from kapwa.studio.settings import remembered_address
+
+
+def waiting_for(member: Membership) -> list[Todo]:
+    """Return what waits for a member."""
+    return [todo for todo in guide(Visit(HttpRequest(), member.project, member)).todos if todo.n]
+
+
+def waiting_for_anybody(project: Project) -> list[Todo]:
+    """Return what waits in a project: for somebody who has every role, and did nothing yet."""
+    return waiting_for(Membership(project=project, author="-", roles=list(ROLES), languages=project.languages))
+
+
+def as_message(project: Project, waiting: Iterable[Todo], address: str, *, mailed: bool = False) -> str:
+    """Return a text that says what waits, and where; it names nobody. ``mailed``: it says how to get no more."""
+    written = {"project": project, "waiting": waiting, "address": address, "mailed": mailed}
+    return render_to_string("studio/reminder.html", written).strip()
+
+
+def remind() -> tuple[int, int]:
+    """Send everybody who asked for it, and for whom something waits, an e-mail about that, without a name in it.
+
+    Returns how many of them the mail server took, and how many there were. Raises UsageError where no server is set.
+    """
+    if not settings.KAPWA_MAIL:
+        raise UsageError("No mail server is set.", hint="Set KAPWA_EMAIL_HOST and KAPWA_DEFAULT_FROM_EMAIL.")
+    wanting = Membership.objects.filter(left=None, person__isnull=False).exclude(person__email="")
+    members = [member for member in wanting.select_related("person", "project") if agreed(member)]
+    mails = [mail for member in members if (mail := _mail_for(member))]
+    return get_connection(fail_silently=True).send_messages(mails) or 0, len(mails)
+
+
+def _mail_for(member: Membership) -> EmailMessage | None:
+    """Return an e-mail of what waits for a member, in a language of theirs; None where nothing does."""
+    project, languages = member.project, spoken(member.project)
+    chosen = next((tag for tag in (*member.languages, project.language) if tag in languages), SOURCE)
+    with speaking(chosen, project):
+        waiting = waiting_for(member)
+        address = urljoin(remembered_address(), reverse("home", args=[project.slug]))
+        body = as_message(project, waiting, address, mailed=True)
+    return EmailMessage(project.title, body, to=[member.person.email]) if waiting else None

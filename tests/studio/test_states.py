@@ -1,0 +1,160 @@
+"""What people reject or stop using says why and has a way back; after a withdrawal a release is due."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio_people import Someone, a_situation, accepted
+
+WHY = "Walang gumagawa nito dito sa amin ngayon."
+
+
+def states(*numbers: int) -> list[str]:
+    from kapwa.studio.models import Situation
+
+    rows = dict(Situation.objects.values_list("number", "state"))
+    return [rows[number] for number in numbers]
+
+
+@pytest.fixture
+def accepted_two(project: Any, people: dict[str, Someone]) -> dict[str, Someone]:
+    """Two accepted situations of Berto's."""
+    for number in (1, 2):
+        people["berto"].post("situations/new/", a_situation(f"Tao{number}"))
+        people["berto"].post(f"situations/{number}/submit/")
+        accepted(people, number, "carla", "edo")
+    return people
+
+
+def test_a_rejected_situation_says_why_and_comes_back(people: dict[str, Someone]) -> None:
+    berto, dina = people["berto"], people["dina"]
+    berto.post("situations/new/", a_situation())
+    berto.post("situations/1/submit/")
+    dina.post("situations/1/reject/", {"reason": WHY}, status=409)  # nobody has voted
+    people["edo"].post("situations/1/vote/", {"round": "1", "choice": "reject", "best": ""})
+    dina.post("situations/1/reveal/")
+    dina.post("situations/1/reject/", status=400)  # without a reason
+    people["carla"].post("situations/1/reject/", {"reason": WHY}, status=403)
+    page = dina.post("situations/1/reject/", {"reason": f" {WHY} <b>"})
+    assert states(1) == ["rejected"]
+    assert f"{WHY} &lt;b&gt;" in page
+    assert "<bdi>Dina</bdi> rejected it:" in page
+    # Whoever wrote it is told on the start page, and by nobody's name but the moderator's.
+    assert "It was rejected. See why" in berto.get("")
+    assert "It was rejected" not in people["carla"].get("")
+    assert WHY in berto.get("situations/1/")
+    assert "Situation 1" in berto.get("situations/?state=rejected")
+    assert berto.post("situations/1/submit/", status=409)
+    berto.post("situations/1/return/")
+    assert states(1) == ["draft"]
+    assert WHY not in berto.get("situations/1/")
+    assert "It was rejected" not in berto.get("")
+
+
+def test_a_change_takes_a_rejected_situation_to_review_again(people: dict[str, Someone]) -> None:
+    people["berto"].post("situations/new/", a_situation())
+    people["berto"].post("situations/1/submit/")
+    people["edo"].post("situations/1/vote/", {"round": "1", "choice": "reject", "best": ""})
+    people["dina"].post("situations/1/reveal/")
+    people["dina"].post("situations/1/reject/", {"reason": WHY})
+    edit = {**a_situation("Nena"), "base": "1", "reason": "reword"}
+    people["berto"].post("situations/1/edit/", edit)
+    assert states(1) == ["in review"]
+    accepted(people, 1, "carla", "edo")
+    assert states(1) == ["accepted"]
+
+
+def test_a_retired_situation_leaves_the_next_release_and_comes_back(
+    project: Any, accepted_two: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.core.freeze import freeze, plan_release, release_files
+    from kapwa.studio.core.log import differences
+    from kapwa.studio.models import Release
+
+    people = accepted_two
+    freeze(project, "1.0.0", tmp_path)
+    first = Release.objects.get()
+    files = release_files(project, first)
+    ana = people["ana"]
+    due = "Make a new release"
+    assert due not in ana.get("")
+    people["carla"].post("situations/2/retire/", {"reason": WHY}, status=403)
+    people["dina"].post("situations/2/retire/", status=400)
+    people["dina"].post("situations/2/retire/", {"reason": WHY})
+    assert states(1, 2) == ["frozen", "retired"]
+    assert WHY in people["berto"].get("situations/2/")
+    assert due in ana.get("")
+    assert due not in people["berto"].get("")
+    plan = plan_release(project)
+    assert (len(plan.release.items), plan.step) == (1, "major")
+    assert release_files(project, first) == files  # what was frozen stays, byte for byte
+    people["dina"].post("situations/2/retire/", {"back": "yes"})
+    assert states(2) == ["accepted"]
+    assert due not in ana.get("")
+    assert plan_release(project).release.items == first.items
+    people["dina"].post("situations/2/retire/", {"back": "yes"}, status=409)
+    assert differences(project) == []
+
+
+def test_a_release_is_due_after_a_withdrawal_until_it_is_made(
+    project: Any, accepted_two: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.core.freeze import freeze
+
+    people, due = accepted_two, "Make a new release"
+    freeze(project, "1.0.0", tmp_path)
+    people["carla"].post("withdraw/", {"depth": "contact"})
+    assert due not in people["ana"].get("")
+    people["edo"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    assert due in people["ana"].get("")
+    freeze(project, "1.0.1", tmp_path)
+    assert due not in people["ana"].get("")
+    # Who wrote it does not want it published any more.
+    people["berto"].post("consent/", {"version": "1", "agree": "yes"})
+    assert due in people["ana"].get("")
+
+
+def test_a_decision_outlives_whoever_made_it_and_their_reason_does_not(
+    project: Any, accepted_two: dict[str, Someone]
+) -> None:
+    from kapwa.studio.core.log import differences
+    from kapwa.studio.models import Event
+
+    people = accepted_two
+    people["dina"].post("situations/1/retire/", {"reason": WHY})
+    people["dina"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert states(1) == ["retired"]
+    assert Event.objects.get(kind="situation.retired").body == {"retired": True, "reason": ""}
+    page = people["berto"].get("situations/1/")
+    assert WHY not in page
+    assert "<bdi>the project</bdi> stopped its use:" in page
+    assert differences(project) == []
+
+
+def test_a_reason_that_quotes_what_was_removed_goes_with_it(accepted_two: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Event
+
+    people = accepted_two
+    people["carla"].post("situations/new/", a_situation("Nena"))
+    quoted = a_situation("Nena")["context"]
+    people["dina"].post("situations/1/retire/", {"reason": f"Pareho ng: {quoted}"})
+    people["carla"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert Event.objects.get(kind="situation.retired").body["reason"] == ""
+    # Of its two votes one is gone: it stays retired, and people vote on it when it comes back.
+    assert states(1, 2) == ["retired", "in review"]
+    people["dina"].post("situations/1/retire/", {"back": "yes"})
+    assert states(1) == ["in review"]
+    people["dina"].post("situations/1/accept/", status=409)
+
+
+def test_a_retired_question_says_why(askers: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Question
+
+    minji = askers["minji"]
+    minji.post("questions/new/", {"text": "아침에 무엇을 먹나요?", "language": "ko", "topic": "Food", "kind": "text"})
+    number = Question.objects.count()  # after the prompts that every project begins with
+    page = minji.post(f"questions/{number}/retire/", {"reason": "너무 쉬워요."})
+    assert "너무 쉬워요." in page
+    assert "민지" in page
+    page = minji.post(f"questions/{number}/retire/", {"back": "yes"})
+    assert "in use again" in page
