@@ -254,7 +254,9 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
-RATINGS = Layout("ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]], "ratings")
+RATINGS = Layout(
+    "ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]], "ratings"
+)
 # Suites that compare texts ask how a text fits its readers.
 TEXTS = RATINGS._replace(instructions="texts")
 _ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said", 32))

@@ -11,7 +11,7 @@ from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic, chang
 
 @kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
 @kind("member.return", "member.return-agreed", "member.return-refused", "member.returned", stays=True)
-@kind("session.closed", "project.changed", "backup.taken", "work.brought", stays=True)
+@kind("session.closed", "project.changed", "backup.taken", "work.brought", "items.brought", stays=True)
 @kind("session.opened")
 @kind("record.conflicting", remarks=("remark", "depends"))
 def no_table_change(event: Event, *, live: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 
 from kapwa.studio.core.desks import Desk
+from kapwa.studio.core.importing import ItemTables, take_in
 from kapwa.studio.core.release import ReleaseForm
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
@@ -20,8 +21,8 @@ class Form:
     """What a project makes. One object a form, put into :data:`FORMS` by the part that defines it.
 
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
-    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``take_in``: takes
-    existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
+    ``home``: shows what is done and what waits for whom, with the desks at which work waits. ``tables``: what tables
+    of items people bring. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
     languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
     is brought. ``questionnaire``: the questions that writers are asked, with ``key``, ``kind`` and ``text``, in the
@@ -34,7 +35,7 @@ class Form:
     menu: str
     settings: tuple[str, ...]
     home: Callable[[Visit, Sequence[tuple[Desk, int]]], HttpResponse]
-    take_in: Callable[[Project, str | Path], str]
+    tables: ItemTables
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False
     options_task: str = "kalahi/mc"
@@ -42,6 +43,10 @@ class Form:
     topic_coverage: Callable[[Project], Sequence[Any]] = lambda project: ()
     hidden: Callable[[Project], Collection[str]] = lambda project: ()
     numbers: Callable[[Project], Mapping[str, int]] = lambda project: {}
+
+    def take_in(self, project: Project, data: str | Path) -> str:
+        """Take items in from a file, folder or sample pack; return a sentence that says what is new."""
+        return take_in(self.tables, project, data)
 
 
 # By the name of the suite whose data the form's releases are.

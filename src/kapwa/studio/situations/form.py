@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kapwa.studio.core.forms import FORMS, Form
-from kapwa.studio.core.tables import Project
 from kapwa.studio.situations.events import unrevealed
-from kapwa.studio.situations.importing import import_situations
+from kapwa.studio.situations.importing import SituationTables
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.release import SituationRelease
 from kapwa.studio.situations.tables import Situation
 from kapwa.studio.situations.views.overview import home, topic_coverage
-
-
-def _take_in(project: Project, data: str | Path) -> str:
-    count = import_situations(project, data)
-    return f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser."
-
 
 FORMS["kalahi"] = Form(
     release=SituationRelease,
     menu="studio/menu_situations.html",
     settings=("quorum", "questions"),
     home=home,
-    take_in=_take_in,
+    tables=SituationTables(),
     questionnaire=questions_of,
     topic_coverage=topic_coverage,
     hidden=unrevealed,

@@ -24,6 +24,7 @@ from kapwa.studio.core.roles import COORDINATORS, INTERPRETERS, MERGERS, MODERAT
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
 
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 

@@ -14,10 +14,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import UsageError
 from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.desks import Desk
-from kapwa.studio.core.gate import QUESTIONS, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
 from kapwa.studio.core.log import record
@@ -27,7 +26,6 @@ from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release
 from kapwa.studio.core.text import pieces, tidy, tidy_line
 from kapwa.studio.core.views.common import act, form_number, show
 from kapwa.studio.questions.events import PROMPT, askable
-from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
 
 # BLEnD's own; a project's topics take their place.
@@ -148,23 +146,6 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
     question = get_object_or_404(Question, project=visit.project, number=number)
     act(visit, "question.retired", {"retired": request.POST.get("back") != "yes"}, subject=question.id)
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
-
-
-@page("questions/import/", read=WRITERS, write=WRITERS, hold_write_lock=False)
-def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
-    if request.method != "POST":
-        return show(visit, "question_import")
-    file = request.FILES.get("table")
-    if file is None:
-        known = ", ".join(QUESTIONS)
-        raise UsageError(_("No table was sent."), hint=_("Choose a file of one of these kinds: %s.") % known)
-    try:
-        with brought(file, QUESTIONS, name=file.name or "") as path:
-            result = import_questions(visit.project, path)
-    except DataError as error:
-        result = Imported(problems=[error])
-    return show(visit, "question_import", 400 if result.problems else 200, taken=result)
 
 
 def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
