@@ -106,11 +106,11 @@ def laid_out(table: Table, chosen: Mapping[str, str], columns: Sequence[Column],
     """Return a table in the columns of a form; what of it cannot be read, and rows that stand twice, are problems.
 
     ``chosen``: which column each one of the table is; several that are one put their texts together. ``usual``: what
-    cells without a text hold. Where ``columns`` have an id and the table has none, rows get one that their texts make,
-    so that the same row in another file is known again.
+    cells without a text hold. Where ``columns`` have an id, rows without one get one that their texts make, so that
+    the same row in another file is known again.
     """
     many = {column.name for column in columns if column.many}
-    makes_ids = "id" in {column.name for column in columns} - set(chosen.values())
+    has_ids = any(column.name == "id" for column in columns)
     rows: dict[str, int] = {}
     records, problems = [], list(table.problems)
     for row, cells in table.records:
@@ -123,14 +123,15 @@ def laid_out(table: Table, chosen: Mapping[str, str], columns: Sequence[Column],
                 laid[name] = f"{laid[name]}\n{text}" if name in laid else text
         if not any(laid.values()):
             continue
-        if makes_ids:
+        if has_ids and not laid.get("id"):
             laid["id"] = MADE + blake2b(json.dumps(laid).encode(), digest_size=8).hexdigest()
-        if makes_ids and rows.setdefault(laid["id"], row) != row:
-            message = f"is the same as row {rows[laid['id']]}."
+        key = laid.get("id", "")
+        if key.startswith(MADE) and rows.setdefault(key, row) != row:
+            message = f"is the same as row {rows[key]}."
             problems.append(DataError(message, path=table.path, row=row, hint="It is taken once."))
         else:
             records.append(Record(row, {name: text for name, text in usual.items() if text} | laid))
-    header = dict.fromkeys([*chosen.values(), *usual, *(["id"] if makes_ids else [])])
+    header = dict.fromkeys([*chosen.values(), *usual, *(["id"] if has_ids else [])])
     return Table(table.path, tuple(header), records, problems)
 
 

@@ -19,6 +19,7 @@ from kapwa.datasets.packs import DataSet, children, choice_of_packs, locate, tab
 from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
 from kapwa.errors import DataError, KapwaError, raise_first
 from kapwa.studio.core.gate import MOST_RECORDS
+from kapwa.studio.core.interface import speaking, spoken
 from kapwa.studio.core.log import lock_project, single_writer
 from kapwa.studio.core.tables import Project
 
@@ -116,9 +117,20 @@ def _filled(table: Table, card: Mapping[str, str]) -> Table:
 def _brought(tables: ItemTables, project: Project, table: Table, role: str) -> Brought:
     named = table.path.stem if table.path.stem in tables.roles else role
     roles = [named] if named else tables.roles
-    fits = {name: guess(table, tables.columns(project, name, table.header)) for name in roles}
+    fits = {name: guess(table, _by_any_name(tables, project, name, table.header)) for name in roles}
     best = max(fits, key=lambda name: len(set(fits[name].values())))
     return Brought(best, table, fits[best])
+
+
+def _by_any_name(tables: ItemTables, project: Project, role: str, header: Sequence[str]) -> list[Column]:
+    """Return the columns with what they are called in every language of the studio, as its empty workbooks have it."""
+    columns = list(tables.columns(project, role, header))
+    for tag in spoken(project):
+        with speaking(tag, project):
+            translated = tables.columns(project, role, header)
+            words = [[*column.words, *map(str, other.words)] for column, other in zip(columns, translated, strict=True)]
+        columns = [column._replace(words=known) for column, known in zip(columns, words, strict=True)]
+    return columns
 
 
 def rows_of(tables: ItemTables, project: Project, brought: Brought, every: Mapping[str, str]) -> Rows:
