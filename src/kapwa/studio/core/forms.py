@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from kapwa.studio.core.desks import Desk
 from kapwa.studio.core.importing import ItemTables, take_in
 from kapwa.studio.core.release import ReleaseForm
+from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
 
@@ -28,7 +29,7 @@ class Form:
     is brought. ``questionnaire``: the questions that writers are asked, with ``key``, ``kind`` and ``text``, in the
     project's words or else (with ``ours`` all) in the studio's. ``topic_coverage``: how far topics are covered.
     ``hidden``: the ids of events that nobody may see yet. ``numbers``: by ids of items, those under which people see
-    them, for links of the log.
+    them, for links of the log. ``texts``: what somebody finds by words, as far as pages show it to them.
     """
 
     release: type[ReleaseForm]
@@ -43,6 +44,7 @@ class Form:
     topic_coverage: Callable[[Project], Sequence[Any]] = lambda project: ()
     hidden: Callable[[Project], Collection[str]] = lambda project: ()
     numbers: Callable[[Project], Mapping[str, int]] = lambda project: {}
+    texts: Callable[[Visit], Iterable[TextShown]] = lambda visit: ()
 
     def take_in(self, project: Project, data: str | Path) -> str:
         """Take items in from a file, folder or sample pack; return a sentence that says what is new."""

@@ -6,7 +6,7 @@ from kapwa.studio.core.forms import FORMS, Form
 from kapwa.studio.prompts import events  # noqa: F401 - fills the list of kinds
 from kapwa.studio.prompts.importing import PromptTables
 from kapwa.studio.prompts.release import PromptRelease
-from kapwa.studio.prompts.views import home
+from kapwa.studio.prompts.views import home, texts
 
 FORMS["eecc"] = Form(
     release=PromptRelease,
@@ -14,4 +14,5 @@ FORMS["eecc"] = Form(
     settings=("attribute",),
     home=home,
     tables=PromptTables(),
+    texts=texts,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -21,6 +22,7 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.roles import AGREERS, WORDERS
+from kapwa.studio.core.searching import TextShown, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
 from kapwa.studio.core.views.common import act, form_number, show
@@ -80,6 +82,15 @@ def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
         used = sum(part.state == APPROVED for part in parts)
         rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
     return rows
+
+
+def texts(visit: Visit) -> Iterator[TextShown]:
+    """Yield the texts of parts of prompts, to who sees their pages."""
+    for part in _parts(visit).order_by("seq") if visit.may(AGREERS) else ():
+        url = reverse("prompt_part", args=[visit.project.slug, part.role, part.id])
+        for name, text in part.fields.items():
+            tag = name.partition("_")[2] or part.fields.get("language", visit.project.language)
+            yield TextShown(str(TITLES[part.role]), url, text, tag)
 
 
 def _role(role: str) -> str:
@@ -174,7 +185,8 @@ def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> Htt
         return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
     fields = _form_fields(visit, role, row.fields)
     words = visit.may(WORDERS)
-    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words)
+    terms = terms_in(visit.project, *row.fields.values())
+    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words, terms=terms)
 
 
 @page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)

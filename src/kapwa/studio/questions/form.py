@@ -6,6 +6,7 @@ from kapwa.studio.core.forms import FORMS, Form
 from kapwa.studio.questions import answer_events, answering, events  # noqa: F401 - each fills a list
 from kapwa.studio.questions.importing import QuestionTables, add_prompts
 from kapwa.studio.questions.release import EverydayRelease
+from kapwa.studio.questions.searching import texts
 from kapwa.studio.questions.views.questions import home
 
 FORMS["blend"] = Form(
@@ -16,5 +17,6 @@ FORMS["blend"] = Form(
     tables=QuestionTables(),
     begin=add_prompts,
     answered=True,
+    texts=texts,
     options_task="blend/mcq",
 )

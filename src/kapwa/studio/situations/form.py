@@ -7,6 +7,7 @@ from kapwa.studio.situations.events import unrevealed
 from kapwa.studio.situations.importing import SituationTables
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.release import SituationRelease
+from kapwa.studio.situations.searching import texts
 from kapwa.studio.situations.tables import Situation
 from kapwa.studio.situations.views.overview import home, topic_coverage
 
@@ -18,6 +19,7 @@ FORMS["kalahi"] = Form(
     tables=SituationTables(),
     questionnaire=questions_of,
     topic_coverage=topic_coverage,
+    texts=texts,
     hidden=unrevealed,
     numbers=lambda project: dict(Situation.objects.filter(project=project).values_list("id", "number")),
 )

@@ -21,6 +21,7 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
+from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Release, Topic
 from kapwa.studio.core.text import pieces, tidy, tidy_line
@@ -230,7 +231,9 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
         since = pieces(Event.objects.get(uuid=seen).body["text"], question.text)
     shown = {"question": question, "word": word, "own": spoken, "source": words[question.language], "since": since}
     shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
-    shown |= {"kind": KIND_NAMES[question.kind]}
+    others = Wording.objects.filter(project=visit.project, language=spoken.tag).exclude(question=question)
+    alike = earlier([question.text], others.values_list("question__text", "text"))
+    shown |= {"kind": KIND_NAMES[question.kind], "terms": terms_in(visit.project, question.text), "earlier": alike}
     return show(visit, "wording", **shown)
 
 
