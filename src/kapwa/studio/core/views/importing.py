@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid as uuids
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
@@ -13,45 +13,26 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from kapwa.datasets import sheets
-from kapwa.datasets.columns import Column, guess, text_of
+from kapwa.datasets.columns import guess, text_of
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import ITEMS, MOST, brought
-from kapwa.studio.core.importing import Brought, Rows, Taken, read_place, rows_of, take
+from kapwa.studio.core.importing import Brought, ItemTables, Rows, read_place, rows_of, take
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import WORDERS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.views.common import XLSX, as_file, form_number, show
 
-SHOWN, PROBLEMS, EXAMPLES = 10, 50, 2
+SHOWN, EXAMPLES = 10, 2
 _MOST_KEPT = 2_400_000  # characters in which files go along from page to page
-_Problems = Sequence[DataError]
-
-
-class TableShown(NamedTuple):
-    """A table as the page shows it: which it is, what each column is, what all rows hold, and its first rows.
-
-    ``headings``: of each column its name, some of its cells, and which column of the form it is. ``every``: columns
-    that can be said once for all rows, with what was. ``heads`` and ``cells``: the first sound rows as they will be.
-    """
-
-    role: str
-    columns: Sequence[Column]
-    headings: Sequence[tuple[str, str, str]]
-    every: Sequence[tuple[Column, str]]
-    rows: Rows
-    heads: Sequence[str]
-    cells: Sequence[tuple[int, list[str]]]
-    problems: _Problems
 
 
 @page("import/", read=WORDERS, write=WORDERS, hold_write_lock=False)
 def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Ask which column is which, and show rows as they will be; then take in those that are sound, and name others."""
-    tables, role = form_of(visit.project).tables, request.POST.get("role") or request.GET.get("table", "")
-    _refuse_others(visit)
-    about = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS)}
+    tables, role = _tables(visit), request.POST.get("role") or request.GET.get("table", "")
+    about = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
     if request.method != "POST":
         return show(visit, "import", **about)
     try:
@@ -61,33 +42,36 @@ def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
             file.seek(0)
         with brought(files, ITEMS) as place:
             read = read_place(tables, visit.project, place, role if role in tables.roles else "")
-        if len(kept) > _MOST_KEPT or sum(len(each.table.records) for each in read) > MOST.rows:
+        if len(kept) > _MOST_KEPT or sum(len(table.table.records) for table in read) > MOST.rows:
             raise DataError(f"has more than {MOST.rows:,} rows or {_MOST_KEPT:,} bytes.", hint="Split it.")
     except DataError as error:
-        return show(visit, "import", 400, wrong=error, pasted=request.POST.get("pasted", ""), **about)
-    shown = [_shown(visit, number, table) for number, table in enumerate(read)]
+        return show(visit, "import", 400, wrong=error, **about)
+    entries = []
+    for number, guessed in enumerate(read):
+        table, every = _as_asked(visit, number, guessed)
+        entries.append((table, every, rows_of(tables, visit.project, table, every) if table.role else Rows([], [])))
     if request.POST.get("action") == "import":
-        return show(visit, "import", taken=_taken(visit, shown), **about)
-    theirs = "theirs" in request.POST
-    return show(visit, "import", shown=shown, kept=kept, theirs=theirs, **about)
+        taken = _taken(visit, [(table.role, rows) for table, _every, rows in entries])
+        return show(visit, "import", taken=taken, **about)
+    return show(visit, "import", shown=[_shown(visit, *entry) for entry in entries], kept=kept, **about)
 
 
-def _refuse_others(visit: Visit) -> None:
-    if not visit.may(form_of(visit.project).tables.writers):
+def _tables(visit: Visit) -> ItemTables:
+    tables = form_of(visit.project).tables
+    if not visit.may(tables.writers):
         message = _("Your role does not give you access to this page.")
         raise RefusedError(message, hint=_("Ask whoever runs the project."))
+    return tables
 
 
 def _sent(request: HttpRequest) -> list[UploadedFile[bytes]]:
     """Return the files that were sent, or went along from the page before; what was pasted is one, too."""
     if kept := request.POST.get("kept"):
         try:
-            files = signing.loads(kept)
+            return [SimpleUploadedFile(name, content.encode("latin-1")) for name, content in signing.loads(kept)]
         except signing.BadSignature:
             raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
-        return [SimpleUploadedFile(name, content.encode("latin-1")) for name, content in files]
-    pasted = request.POST.get("pasted", "")
-    files = list(request.FILES.getlist("file"))
+    files, pasted = list(request.FILES.getlist("file")), request.POST.get("pasted", "")
     if pasted.strip():
         files.append(SimpleUploadedFile("table.csv", pasted.encode()))
     if not files:
@@ -95,61 +79,64 @@ def _sent(request: HttpRequest) -> list[UploadedFile[bytes]]:
     return files
 
 
-def _shown(visit: Visit, number: int, table: Brought) -> TableShown:
-    """Return a table with what the visitor says it is, where they were asked, else as it is guessed."""
-    tables, post = form_of(visit.project).tables, visit.request.POST
+def _as_asked(visit: Visit, number: int, table: Brought) -> tuple[Brought, dict[str, str]]:
+    """Return a table as the visitor says that it is, where they were asked, and what they say of all its rows."""
+    tables, post, header = form_of(visit.project).tables, visit.request.POST, table.table.header
     role = post.get(f"role_{number}", table.role)
     if role not in tables.roles:
-        return TableShown("", (), (), (), Rows([], []), (), (), ())
-    names = table.table.header
-    columns = tables.columns(visit.project, role, names)
-    chosen: Mapping[str, str] = table.chosen if role == table.role else guess(table.table, columns)
+        return table._replace(role=""), {}
+    columns = tables.columns(visit.project, role, header)
+    if role != table.role:
+        table = table._replace(role=role, chosen=guess(table.table, columns))
     if post.get(f"was_{number}") == role:
+        asked = {heading: post.get(f"column_{number}_{place}", "") for place, heading in enumerate(header)}
         known = {column.name for column in columns}
-        asked = {name: post.get(f"column_{number}_{place}", "") for place, name in enumerate(names)}
-        chosen = {heading: name for heading, name in asked.items() if name in known}
-    every = {column.name: post.get(f"every_{number}_{column.name}", "").strip()[:200] for column in columns}
-    rows = rows_of(tables, visit.project, Brought(role, table.table, chosen), every)
-    labels = {column.name: str(column.words[0]) for column in columns}
-    heads = list(dict.fromkeys(name for row in rows.sound[:SHOWN] for name in row.shown))
+        table = table._replace(chosen={heading: name for heading, name in asked.items() if name in known})
+    return table, {column.name: post.get(f"every_{number}_{column.name}", "").strip()[:200] for column in columns}
+
+
+def _shown(visit: Visit, table: Brought, every: Mapping[str, str], rows: Rows) -> dict[str, Any]:
+    """Return what the page shows of a table: its columns with some cells, what all rows say, and the first rows."""
+    if not table.role:
+        return {"role": ""}
+    columns = form_of(visit.project).tables.columns(visit.project, table.role, table.table.header)
+    labels = {column.name: column.words[0] for column in columns}
     headings = []
-    for name in names:
-        examples = [text_of(row.cells[name]) for row in table.table.records if row.cells.get(name)]
-        headings.append((name, " · ".join(text[:60] for text in examples[:EXAMPLES]), chosen.get(name, "")))
-    usual = [(column, every[column.name] or column.usual) for column in columns if column.usual is not None]
-    return TableShown(
-        role,
-        columns,
-        headings,
-        [(column, text) for column, text in usual if column.name not in chosen.values()],
-        rows,
-        [labels.get(name, name) for name in heads],
-        [(row.number, [row.shown.get(name, "") for name in heads]) for row in rows.sound[:SHOWN]],
-        rows.problems[:PROBLEMS],
-    )
+    for heading in table.table.header:
+        cells = [text_of(row.cells[heading])[:60] for row in table.table.records if row.cells.get(heading)]
+        headings.append((heading, " · ".join(cells[:EXAMPLES]), table.chosen.get(heading, "")))
+    usual = [column for column in columns if column.usual is not None and column.name not in table.chosen.values()]
+    heads = list(dict.fromkeys(name for row in rows.sound[:SHOWN] for name in row.shown))
+    return {
+        "role": table.role,
+        "columns": columns,
+        "headings": headings,
+        "every": [(column, every[column.name] or table.usual.get(column.name) or column.usual) for column in usual],
+        "rows": rows,
+        "heads": [labels.get(name, name) for name in heads],
+        "cells": [(row.number, [row.shown.get(name, "") for name in heads]) for row in rows.sound[:SHOWN]],
+    }
 
 
-def _taken(visit: Visit, shown: Sequence[TableShown]) -> Taken:
-    """Take the sound rows of the tables in, as the visitor's where they wrote them, else as nobody's."""
+def _taken(visit: Visit, tables: Sequence[tuple[str, Rows]]) -> dict[str, Any]:
+    """Take the sound rows in, as the visitor's where they wrote them, else as nobody's; return what became of all."""
     actor = visit.member.author if "theirs" in visit.request.POST else ""
-    number = form_number(visit.request) or uuids.uuid4()
-    tables, total = form_of(visit.project).tables, Taken(0, 0, [])
-    for table in shown:
-        taken = take(tables, visit.project, table.role, table.rows, actor=actor, number=number)
-        total = Taken(total.new + taken.new, total.known + taken.known, [*total.problems, *taken.problems])
-    if total.new:
+    number, new, known, problems = form_number(visit.request) or uuids.uuid4(), 0, 0, list[DataError]()
+    for role, rows in tables:
+        its_new, refused = take(form_of(visit.project).tables, visit.project, role, rows, actor=actor, number=number)
+        new, known = new + its_new, known + len(rows.sound) - its_new - len(refused)
+        problems += [*rows.problems, *refused]
+    if new:
         with single_writer(), transaction.atomic():
-            record(visit.project, "items.brought", {"new": total.new}, actor=visit.member.author)
-    return total
+            record(visit.project, "items.brought", {"new": new}, actor=visit.member.author)
+    return {"new": new, "known": known, "problems": problems}
 
 
 @page("import/<slug:role>/", read=WORDERS)
 def import_template(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """Give an empty workbook with the columns of one of the form's tables, in words of the page's language."""
-    tables = form_of(visit.project).tables
-    if role not in tables.roles:
+    if role not in _tables(visit).roles:
         raise Http404
-    _refuse_others(visit)
-    columns = [sheets.Column(str(column.words[0]), 30) for column in tables.columns(visit.project, role)]
+    columns = [sheets.Column(str(column.words[0]), 30) for column in _tables(visit).columns(visit.project, role)]
     sheet = sheets.Sheet(role, columns, [], _("One row for each. Leave out what you do not need."))
     return as_file(sheets.render(sheet, ("xlsx",))[f"{role}.xlsx"], f"{visit.project.slug}-{role}.xlsx", XLSX)
