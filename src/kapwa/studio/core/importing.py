@@ -6,7 +6,6 @@ guessed by :mod:`kapwa.datasets.columns`, and people correct that on the page of
 
 from __future__ import annotations
 
-import uuid as uuids
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -62,7 +61,7 @@ class ItemTables(Protocol):
     def read(self, project: Project, role: str, table: Table) -> Rows:
         """Return the rows of a table in the form's columns."""
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str, number: uuids.UUID) -> bool:
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
         """Record an item and say whether it is new; raise KapwaError where that cannot be."""
 
 
@@ -142,22 +141,19 @@ def rows_of(tables: ItemTables, project: Project, brought: Brought, every: Mappi
     return Rows(rows.sound, sorted([*table.problems, *rows.problems], key=lambda problem: problem.row or 0))
 
 
-def take(
-    tables: ItemTables, project: Project, role: str, rows: Rows, *, actor: str, number: uuids.UUID
-) -> tuple[int, list[DataError]]:
+def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str) -> tuple[int, list[DataError]]:
     """Take the sound rows in as ``actor``'s, or nobody's with ""; return how many are new, and what cannot be.
 
-    ``number``: the form's, by which a form that is sent twice counts once. So many at a time that nobody waits long.
+    So many at a time that nobody waits long. What is sent twice counts once, as the project has it already then.
     """
     new, refused = 0, list[DataError]()
     for first in range(0, len(rows.sound), MOST_RECORDS):
         with single_writer(), transaction.atomic():
             lock_project(project)
             for row in rows.sound[first : first + MOST_RECORDS]:
-                row_number = uuids.uuid5(number, f"{role}/{row.number}")
                 try:
                     with transaction.atomic():
-                        new += tables.take(project, role, row.item, actor=actor, number=row_number)
+                        new += tables.take(project, role, row.item, actor=actor)
                 except KapwaError as error:
                     refused.append(DataError(error.message, row=row.number, hint=error.hint))
     return new, refused
@@ -176,7 +172,7 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> str:
     with single_writer(), transaction.atomic():
         for table in brought:
             rows = rows_of(tables, project, table, {})
-            taken, refused = take(tables, project, table.role, rows, actor="", number=uuids.uuid4())
+            taken, refused = take(tables, project, table.role, rows, "")
             raise_first([*rows.problems, *refused])
             new += taken
     return f"{new} new. {tables.next_step}"

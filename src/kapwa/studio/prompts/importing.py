@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,10 +80,10 @@ class PromptTables:
         """Return the rows as parts of prompts."""
         return read_table(_ROLES[role], table, project)
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str, number: uuid.UUID) -> bool:
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
         """Record a part, unless it is here; another of its name is refused."""
         part = _ROLES[role]
         if PromptPart.objects.filter(project=project, role=part, retired=False, fields=item).exists():
             return False
-        record(project, f"{part}.added", {"fields": item}, actor=actor, uuid=number)
+        record(project, f"{part}.added", {"fields": item}, actor=actor)
         return True

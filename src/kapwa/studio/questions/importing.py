@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,9 +67,23 @@ class QuestionTables:
         rows = reader.read(table._replace(header=header, records=records), model, {"culture": project.culture})
         return sound_rows(rows, lambda row: _item(row, tags[row.origin.row]), reader.problems)
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str, number: uuid.UUID) -> bool:
-        """Record a question or prompt, or the wording in a language of the project that one lacks that is here."""
-        return take_question(project, item, actor=actor, number=number)
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+        """Record a question or prompt whose name (else text) the project does not have, or its wording if that lacks.
+
+        The English text is the question, and the local one its wording; one of the two alone is the question.
+        """
+        text, tag = item["english"] or item["local"], item["language"]
+        body = {name: item[name] for name in ("name", "topic", "kind")}
+        body |= {"text": text, "language": "en" if item["english"] else tag}
+        same = ("name",) if item["name"] else ("text", "language")
+        before = Question.objects.filter(project=project, **{name: body[name] for name in same}).first()
+        question = before or Question.objects.get(pk=record(project, "question.written", body, actor=actor).uuid)
+        worded = question.retired or question.wordings.filter(language=tag).exists()
+        if not item["local"] or worded or tag not in project.languages:
+            return before is None
+        wording = {"language": tag, "text": item["local"], "note": "", "source": question.text_event, "base": ""}
+        record(project, "wording.proposed", wording, actor=actor, subject=question.id)
+        return True
 
 
 def _item(row: Any, language: str) -> tuple[Mapping[str, str], dict[str, str]]:
@@ -90,26 +103,4 @@ def add_prompts(project: Project) -> None:
     about = {"local": "", "language": "en", "topic": "", "kind": PROMPT}
     with single_writer(), transaction.atomic():
         for name, text in default_prompts(project.culture).items():
-            take_question(project, {"name": name, "english": text, **about}, actor="", number=uuid.uuid4())
-
-
-def take_question(project: Project, item: Mapping[str, str], *, actor: str, number: uuid.UUID) -> bool:
-    """Record a question whose name (else text) the project does not have, or its wording where that lacks.
-
-    The English text is the question, and the local one its wording; one of the two alone is the question.
-    """
-    text, tag = item["english"] or item["local"], item["language"]
-    body = {name: item[name] for name in ("name", "topic", "kind")}
-    body |= {"text": text, "language": "en" if item["english"] else tag}
-    same = ("name",) if item["name"] else ("text", "language")
-    before = Question.objects.filter(project=project, **{name: body[name] for name in same}).first()
-    if before is None:
-        record(project, "question.written", body, actor=actor, uuid=number)
-    question = before or Question.objects.get(pk=str(number))
-    if not item["local"] or question.retired or tag not in project.languages:
-        return before is None
-    if question.wordings.filter(language=tag).exists():
-        return before is None
-    wording = {"language": tag, "text": item["local"], "note": "", "source": question.text_event, "base": ""}
-    record(project, "wording.proposed", wording, actor=actor, subject=question.id, uuid=uuid.uuid5(number, tag))
-    return True
+            QuestionTables().take(project, PROMPTS, {"name": name, "english": text, **about}, actor="")

@@ -103,7 +103,7 @@ class SituationTables:
 
         return sound_rows(rows, drafted, reader.problems)
 
-    def take(self, project: Project, role: str, item: Any, *, actor: str, number: uuid.UUID) -> bool:
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
         """Record a draft; one that was imported before is left as it is, and with another text refused."""
         own_number, origin, fields = item
         body: dict[str, Any] = {"changes": fields}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import uuid as uuids
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from kapwa.datasets import sheets
@@ -22,7 +21,7 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import WORDERS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.views.common import XLSX, as_file, form_number, show
+from kapwa.studio.core.views.common import XLSX, as_file, show
 
 SHOWN, EXAMPLES = 10, 2
 _MOST_KEPT = 2_400_000  # characters in which files go along from page to page
@@ -121,9 +120,9 @@ def _shown(visit: Visit, table: Brought, every: Mapping[str, str], rows: Rows) -
 def _taken(visit: Visit, tables: Sequence[tuple[str, Rows]]) -> dict[str, Any]:
     """Take the sound rows in, as the visitor's where they wrote them, else as nobody's; return what became of all."""
     actor = visit.member.author if "theirs" in visit.request.POST else ""
-    number, new, known, problems = form_number(visit.request) or uuids.uuid4(), 0, 0, list[DataError]()
+    new, known, problems = 0, 0, list[DataError]()
     for role, rows in tables:
-        its_new, refused = take(form_of(visit.project).tables, visit.project, role, rows, actor=actor, number=number)
+        its_new, refused = take(form_of(visit.project).tables, visit.project, role, rows, actor)
         new, known = new + its_new, known + len(rows.sound) - its_new - len(refused)
         problems += [*rows.problems, *refused]
     if new:
@@ -136,7 +135,7 @@ def _taken(visit: Visit, tables: Sequence[tuple[str, Rows]]) -> dict[str, Any]:
 def import_template(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
     """Give an empty workbook with the columns of one of the form's tables, in words of the page's language."""
     if role not in _tables(visit).roles:
-        raise Http404
+        raise UsageError(_("There is no such page."), hint=_("Go back to the list."))
     columns = [sheets.Column(str(column.words[0]), 30) for column in _tables(visit).columns(visit.project, role)]
     sheet = sheets.Sheet(role, columns, [], _("One row for each. Leave out what you do not need."))
     return as_file(sheets.render(sheet, ("xlsx",))[f"{role}.xlsx"], f"{visit.project.slug}-{role}.xlsx", XLSX)
