@@ -84,7 +84,8 @@ def sound_rows(rows: Iterable[Any], of: Callable[[Any], tuple[Mapping[str, str],
         try:
             sound.append(SoundRow(row.origin.row, *of(row)))
         except KapwaError as error:
-            wrong.append(DataError(error.message, row=row.origin.row, hint=error.hint))
+            column = error.column if isinstance(error, DataError) else None
+            wrong.append(row.origin.problem(error.message, column, error.hint))
     return Rows(sound, wrong)
 
 

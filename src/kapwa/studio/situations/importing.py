@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.datasets.columns import CODE, LABEL, TEXT, Column
 from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import CellProblem, Text, Texts, split_texts
 from kapwa.datasets.tables import Record, Table, peek_header
-from kapwa.datasets.text_checks import only_difference
 from kapwa.errors import DataError, raise_first
 from kapwa.studio.core.importing import Rows, sound_rows
 from kapwa.studio.core.kinds import RefusedError
@@ -25,41 +23,12 @@ from kapwa.studio.core.text import tidy
 from kapwa.studio.situations.fields import GLOSS, SLOTS, words
 from kapwa.studio.situations.tables import Revision
 from kapwa.suites.kalahi.data import PACKS, ROLE, load_path, released_files
-from kapwa.suites.kalahi.form import PARTS, RESPONSES, Situation
+from kapwa.suites.kalahi.drafts import Draft, with_best
+from kapwa.suites.kalahi.form import PARTS, RESPONSES
 from kapwa.suites.kalahi.released import as_form
 
 _IMPORTED = uuid.UUID("8f7f5c0e-54f1-4b6e-9d58-0d9d1c7a4b1e")
 _DESCRIBING = ("topic", "category", "notes", "source")
-
-
-class Draft(Situation):
-    """A situation on its way: what is missing shows at the writing desk, and keeps it from review."""
-
-    cluster: Text = ""
-    category: Text = ""
-    topic: Text = ""
-    best: Text = ""
-    relevant: Texts = ()
-    irrelevant: Texts = ()
-
-    def contradictions(self) -> Iterator[CellProblem]:
-        """Yield what makes responses impossible to score, once a best one is named, and responses without a place."""
-        if self.best:
-            yield from super().contradictions()
-        for group in RESPONSES:
-            if len(getattr(self, group)) > SLOTS:
-                message = f"has {len(getattr(self, group))} responses; the studio has places for {SLOTS}."
-                yield CellProblem(group, message, "Keep the best of them.")
-
-
-def _with_best(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row whose best response is one of the relevant ones; it may be their number, or stand by itself."""
-    best, relevant = str(cells.get("best", "")).strip(), split_texts(cells.get("relevant", ()))
-    if best.isdecimal() and 1 <= int(best) <= len(relevant):
-        best = relevant[int(best) - 1]
-    elif best not in ("", *relevant) and not any(only_difference(best, other) for other in relevant):
-        relevant = (best, *relevant)
-    return {**cells, "best": best, "relevant": relevant}
 
 
 class SituationTables:
@@ -91,7 +60,7 @@ class SituationTables:
     def read(self, project: Project, role: str, table: Table) -> Rows:
         """Return the rows as drafts, each with the first row of its cluster, which it varies."""
         reader = DataSet(role, None)
-        records = [Record(number, _with_best(cells)) for number, cells in table.records]
+        records = [Record(number, with_best(cells)) for number, cells in table.records]
         header = tuple(dict.fromkeys([*table.header, "best", "relevant"]))
         rows = reader.read(table._replace(header=header, records=records), Draft, {"culture": project.culture})
         first: dict[str, Draft] = {}
@@ -130,5 +99,9 @@ def _fields(row: Draft) -> dict[str, str]:
     fields |= {name + end: getattr(row, name + end) for name in PARTS for end in ("", GLOSS)}
     fields["best"] = str(row.relevant.index(row.best) + 1) if row.best else ""
     for group, end in product(RESPONSES, ("", GLOSS)):
-        fields |= {f"{group}_{slot}{end}": text for slot, text in enumerate(getattr(row, group + end), start=1)}
+        texts = getattr(row, group + end)
+        if len(texts) > SLOTS:
+            message = f"has {len(texts)} responses; the studio has places for {SLOTS}."
+            raise DataError(message, column=group, hint="Keep the best of them.")
+        fields |= {f"{group}_{slot}{end}": text for slot, text in enumerate(texts, start=1)}
     return {name: tidy(text) for name, text in fields.items() if text}
