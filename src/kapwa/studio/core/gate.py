@@ -32,8 +32,8 @@ MOST_RECORDS = 200  # that a phone sends at once, and that are taken in while ot
 
 
 @contextmanager
-def brought(sent: Sequence[UploadedFile[bytes]], kinds: Sequence[str]) -> Iterator[Path]:
-    """Keep what was sent for a while: a file, or the folder of several files or of an archive.
+def brought(sent: Sequence[UploadedFile[bytes]], kinds: Sequence[str], *, unpack: bool = False) -> Iterator[Path]:
+    """Keep what was sent for a while: a file, or the folder of several, with ``unpack`` also of an archive.
 
     Raises DataError where the gate refuses one.
     """
@@ -43,7 +43,7 @@ def brought(sent: Sequence[UploadedFile[bytes]], kinds: Sequence[str]) -> Iterat
             try:
                 path.write_bytes(file.read(MOST_BYTES + 1))  # one byte more tells that it is too large
                 admit(path, kinds)
-                if path.suffix.lower() == ".zip":
+                if unpack and path.suffix.lower() == ".zip":
                     _unpack(path, Path(place))
             except DataError as error:
                 error.path = path.name

@@ -39,7 +39,7 @@ def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
         kept = signing.dumps([(file.name, file.read().decode("latin-1")) for file in files], compress=True)
         for file in files:
             file.seek(0)
-        with brought(files, ITEMS) as place:
+        with brought(files, ITEMS, unpack=True) as place:
             read = read_place(tables, visit.project, place, role if role in tables.roles else "")
         if len(kept) > _MOST_KEPT or sum(len(table.table.records) for table in read) > MOST.rows:
             raise DataError(f"has more than {MOST.rows:,} rows or {_MOST_KEPT:,} bytes.", hint="Split it.")
