@@ -63,6 +63,13 @@ def let_back(who: Someone, answer: str = "agree") -> None:
     who.post("back/", {"asked": found[1], "answer": answer})
 
 
+def taken_in(project: Any, data: Any) -> int:
+    """Take items in as the command does; how many are new."""
+    from kapwa.studio.core.forms import form_of
+
+    return int(form_of(project).take_in(project, data).partition(" ")[0])
+
+
 def enter(project: Any, name: str, *roles: str) -> Someone:
     """Invite somebody, let them in, and let them agree."""
     from kapwa.studio import commands

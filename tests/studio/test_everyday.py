@@ -1,15 +1,12 @@
 """Everyday questions: what is agreed to and asked, against a plain recount from the log; and the pages."""
 
-import io
 import random
 import re
-import zipfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
+from studio_people import Someone, enter, taken_in
 
 from kapwa.errors import KapwaError
 
@@ -265,45 +262,19 @@ def test_many_questions_are_made_of_one_text_and_a_prompt_keeps_its_place(
     assert "Situations by topic" not in minji.get("topics/")
 
 
-def test_questions_come_in_from_packs_and_tables_with_the_rows_that_cannot(
-    everyday: Any, askers: dict[str, Someone], tmp_path: Path
-) -> None:
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
+def test_questions_come_in_from_packs(everyday: Any) -> None:
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Question, Wording
-    from kapwa.studio.questions.importing import import_questions
 
-    assert import_questions(everyday, "sample:south-korea")[:2] == (15, 17)  # with both prompts
-    assert import_questions(everyday, "sample:south-korea")[:2] == (0, 0)
-    assert import_questions(everyday, "sample:egypt")[:2] == (0, 17)
-    assert import_questions(everyday, "sample:mexico")[:2] == (0, 0)  # nobody here speaks its language
+    assert taken_in(everyday, "sample:south-korea") == 17  # with both prompts
+    assert (Question.objects.count(), Wording.objects.count()) == (17, 34)
+    assert taken_in(everyday, "sample:south-korea") == 0
+    assert taken_in(everyday, "sample:egypt") == 17  # their wordings in Arabic
+    assert (Question.objects.count(), Wording.objects.count()) == (17, 51)
+    assert taken_in(everyday, "sample:mexico") == 0  # nobody here speaks its language
     with pytest.raises(KapwaError, match="holds no questions") as refused:
-        import_questions(everyday, "sample")
+        taken_in(everyday, "sample")
     assert "Name one of its packs: sample:egypt, sample:mexico," in str(refused.value)
     assert set(Wording.objects.values_list("state", flat=True)) == {"proposed"}
     assert Question.objects.get(name="k01").language == "en"
-    # A table with holes takes nothing, and says where they are.
-    bad = "id,topic,english,local\nx1,Food,What?,뭐?\nx2,,Who?,누구?\nx1,Food,Why?,왜?\n"
-    minji = askers["minji"]
-    page = minji.post("questions/import/", {"table": SimpleUploadedFile("t.csv", bad.encode())}, status=400)
-    assert "row 3, <bdi>topic</bdi>: " in page
-    assert "row 4, <bdi>id</bdi>: " in page
-    assert str(tmp_path) not in page
-    assert "/tmp" not in page
-    assert not Question.objects.filter(name="x1").exists()
-    good = SimpleUploadedFile("t.csv", "id,topic,local\nx1,Food,뭐?\n".encode())
-    assert "1 new question," in minji.post("questions/import/", {"table": good})
-    assert Question.objects.get(name="x1").language == "ko"
-    minji.post("questions/import/", {"table": SimpleUploadedFile("t.csv", b"id,topic,english\nx3,Food,What?\n")})
-    assert Question.objects.get(name="x3").language == "en"
-    for name in ("t.exe", "t.parquet", "t.yaml"):
-        page = minji.post("questions/import/", {"table": SimpleUploadedFile(name, b"x")}, status=400)
-        assert "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx." in page
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
-    file = SimpleUploadedFile("t.xlsx", packed.getvalue())
-    assert "is too large" in minji.post("questions/import/", {"table": file}, status=400)
-    minji.post("questions/import/", status=400)
     assert differences(everyday) == []

@@ -163,16 +163,17 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         minji, huda, jun = (somebody(one, name) for one, name in zip(codes, ("민지", "هدى", "준"), strict=False))
 
         # Questions come in from a table; another is written, made many of, and taken out of use.
-        minji.go("/p/araw/questions/import/")
-        minji.page.locator("#table").set_input_files(
-            {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"id,topic\n"}
-        )
-        minji.press("Import")
+        minji.go("/p/araw/import/")
+        bad = {"name": "bad.zip", "mimeType": "application/zip", "buffer": b"id,topic\n"}
+        minji.page.locator("#file").set_input_files(bad)
+        minji.press("Next")
         minji.look("import-refused")
         assert "400" in minji.complaints.pop()  # the browser's own word for it
-        minji.page.locator("#table").set_input_files(table)
+        minji.page.locator("#file").set_input_files(table)
+        minji.press("Next")
+        minji.look("import-columns")
         minji.press("Import")
-        assert "4 new questions" in minji.page.get_by_role("status").inner_text()
+        assert "4 rows were imported" in minji.page.get_by_text("were imported").inner_text()
         minji.go("/p/araw/questions/new/")
         minji.page.locator("#text").fill("{날}에 무엇을 먹나요?")
         minji.page.get_by_text("Make many questions from it").click()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter
+from studio_people import Someone, a_situation, accepted, enter, taken_in
 from studio_ratings import some_accepted, work
 
 from kapwa.errors import DataError, UsageError
@@ -16,11 +16,10 @@ from kapwa.errors import DataError, UsageError
 def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
     from kapwa.studio.models import Situation
     from kapwa.studio.situations.fields import FIELDS, as_row
-    from kapwa.studio.situations.importing import import_situations
     from kapwa.suites.kalahi.data import read_situations
 
-    assert import_situations(project, "sample:egyptian") == 10
-    assert import_situations(project, "sample:egyptian") == 0
+    assert taken_in(project, "sample:egyptian") == 10
+    assert taken_in(project, "sample:egyptian") == 0
     items = [item for item in read_situations("sample:egyptian")[0] if item.variant == "full"]
     found = list(Situation.objects.order_by("number"))
     clusters: dict[str, str] = {}
@@ -36,7 +35,7 @@ def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict
     one = next(one for one in found if sum(other.cluster == one.cluster for other in found) > 1)
     empty = next(name for name in FIELDS if not any(name in other.fields for other in found))
     people["ana"].post(f"situations/{one.number}/edit/", {**one.fields, empty: "Bago.", "base": "1"})
-    assert import_situations(project, "sample:egyptian") == 0
+    assert taken_in(project, "sample:egyptian") == 0
     # Nobody wrote them, so everybody may review them.
     assert "by <bdi>the project</bdi>" in people["edo"].get("situations/1/")
     people["ana"].post("situations/1/submit/")
@@ -46,7 +45,6 @@ def test_sample_packs_come_in_and_go_out_as_they_were(project: Any, people: dict
 def test_what_cannot_be_imported_says_where(project: Any, tmp_path: Path) -> None:
     from kapwa.studio.core.exchange import import_project
     from kapwa.studio.models import Situation
-    from kapwa.studio.situations.importing import import_situations
 
     row = {
         "id": "a",
@@ -61,12 +59,12 @@ def test_what_cannot_be_imported_says_where(project: Any, tmp_path: Path) -> Non
     file = tmp_path / "situations.jsonl"
     file.write_text(json.dumps(row) + "\n")
     with pytest.raises(DataError, match=r"situations\.jsonl, row 1, column 'relevant': has 8 responses"):
-        import_situations(project, file)
+        taken_in(project, file)
     file.write_text(json.dumps({**row, "relevant": ["r1", "r2", "r3"]}) + "\n")
-    assert import_situations(project, file) == 1
+    assert taken_in(project, file) == 1
     file.write_text(json.dumps({**row, "relevant": ["r1", "r2", "r4"]}) + "\n")
     with pytest.raises(DataError, match="imported before with another text"):
-        import_situations(project, file)
+        taken_in(project, file)
     assert Situation.objects.count() == 1
     broken = tmp_path / "broken.zip"
     broken.write_bytes(b"PK\x03\x04 no archive")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
+from studio_people import Someone, enter, taken_in
 
 from kapwa.suites.eecc.form import needless_capital, takes_the
 
@@ -33,8 +33,10 @@ def prompts(studio: Path) -> dict[str, Any]:
     return {"project": project, **people}
 
 
-def add(who: Someone, role: str, text: str, status: int = 200) -> str:
-    return who.post(f"prompts/{role}/", {"pasted": text}, status=status)
+def add(who: Someone, role: str, text: str) -> str:
+    """Paste a table that somebody wrote, and import it as it is guessed."""
+    role = {"identity": "identities"}.get(role, f"{role}s")
+    return who.post("import/", {"pasted": text, "role": role, "action": "import", "theirs": "on"})
 
 
 def agree(who: Someone, role: str, *names: str) -> None:
@@ -143,25 +145,26 @@ def test_a_grid_of_twelve_thousand_cells_is_paged(prompts: dict[str, Any]) -> No
     assert "Prompts 11951 to 12000" in last
 
 
-def test_rows_that_are_wrong_are_named_and_nothing_is_saved(prompts: dict[str, Any]) -> None:
+def test_rows_that_are_wrong_are_named_and_the_others_come_in(prompts: dict[str, Any]) -> None:
     from kapwa.studio.models import PromptPart
 
     berto = prompts["berto"]
-    page = add(berto, "identity", "nationality,article\nIrish,\nThai,the\n,a\nIrish,\n", status=400)
-    assert "Row 3, article" in page.replace("\n", "")
-    assert "Row 4, " in page
-    assert "“Irish” already exists." in page
-    assert "Thai,the" in page  # what was pasted is there to be mended
-    page = add(berto, "concept", "topic,konsept\nkusina,asin\n", status=400)
-    assert "is missing" in page
-    assert PromptPart.objects.count() == 0
+    page = add(berto, "identity", "nationality,article\nIrish,\nThai,the\n,a\nIrish,an\n")
+    assert "Row 3, <bdi>article</bdi>" in page
+    assert "Row 4, <bdi>nationality</bdi>" in page
+    assert 'Row 5: <span dir="auto">“Irish” already exists.' in page
+    assert "1 row was imported." in page
+    assert [part.name for part in PromptPart.objects.all()] == ["Irish"]
+    assert "1 row was imported." in add(berto, "concept", "topic,konsept\nkusina,asin\n")  # nearly its name
+    assert "1 was already here" in add(berto, "concept", "topic,concept\nkusina,asin\n")
     page = berto.post("prompts/template/", {"name": "x_reference", "language": "en", "template": "t"}, status=400)
     assert "released article rule" in page
+    page = berto.post("prompts/identity/", {"identity": "Irish"}, status=400)
+    assert "“Irish” already exists." in page
+    before = PromptPart.objects.count()
     filled(prompts)
-    page = add(berto, "identity", "nationality\nFilipino\n", status=400)
-    assert "Row 2" in page
-    assert "“Filipino” already exists." in page
-    assert PromptPart.objects.count() == 6
+    assert "1 was already here" in add(berto, "identity", "nationality,country,text_fil\nFilipino,,Pilipino\n")
+    assert PromptPart.objects.count() == before + 6
 
 
 def test_a_file_is_read_and_a_form_sent_twice_counts_once(prompts: dict[str, Any]) -> None:
@@ -172,17 +175,17 @@ def test_a_file_is_read_and_a_form_sent_twice_counts_once(prompts: dict[str, Any
     own = "3f2b8a60-5a0e-4a52-9d3f-0a1b2c3d4e5f"
     for _ in range(2):
         file = SimpleUploadedFile("mine.tsv", b"nationality\tcountry\nIrish\tIreland\n")
-        prompts["berto"].post("prompts/identity/", {"file": file, "uuid": own})
+        prompts["berto"].post("import/", {"file": file, "role": "identities", "uuid": own, "action": "import"})
     assert [one.fields for one in PromptPart.objects.all()] == [{"identity": "Irish", "country": "Ireland"}]
     add(prompts["berto"], "concept", "topic\tconcept\nkusina\tsalt, pepper, and oil\nkusina\tsalt, or none\n")
     assert PromptPart.objects.filter(name="salt, pepper, and oil").exists()  # pasted from a spreadsheet
     file = SimpleUploadedFile("mine.exe", b"x")
-    prompts["berto"].post("prompts/identity/", {"file": file}, status=400)
+    prompts["berto"].post("import/", {"file": file}, status=400)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
     file = SimpleUploadedFile("mine.xlsx", packed.getvalue())
-    assert "is too large" in prompts["berto"].post("prompts/identity/", {"file": file}, status=400)
+    assert "is too large" in prompts["berto"].post("import/", {"file": file}, status=400)
 
 
 def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, Any]) -> None:
@@ -256,7 +259,8 @@ def test_scripts_in_every_field_show_as_text(prompts: dict[str, Any]) -> None:
     paths = ["prompts/", *(f"prompts/{role}/" for role in ("concept", "identity", "template"))]
     paths += [f"prompts/{one.role}/{one.id}/" for one in PromptPart.objects.all()]
     pages = [berto.get(path) for path in paths]
-    pages.append(add(berto, "concept", f"topic,{SCRIPT}\nx,{SCRIPT}\n", status=400))
+    pages.append(berto.post("import/", {"pasted": f"topic,{SCRIPT}\nx,{SCRIPT}\n"}, status=400))
+    pages.append(berto.post("import/", {"pasted": f"topic\t{SCRIPT[2:]}\nx\t{SCRIPT[2:]}\n"}))
     for page in pages:
         assert "<script>alert" not in page
         assert "alert(7)" in page
@@ -362,15 +366,14 @@ def test_a_pack_comes_in_and_identities_are_what_the_project_says(prompts: dict[
     from kapwa.errors import KapwaError
     from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Project, PromptPart
-    from kapwa.studio.prompts.importing import import_prompts
 
     project, ana = prompts["project"], prompts["ana"]
-    assert import_prompts(project, "sample:cities") == 16
-    assert import_prompts(project, "sample:cities") == 0
+    assert taken_in(project, "sample:cities") == 16
+    assert taken_in(project, "sample:cities") == 0
     with pytest.raises(KapwaError, match="for each task apart"):
-        import_prompts(project, "sample:nationalities")
-    with pytest.raises(KapwaError, match="holds no prompts"):
-        import_prompts(project, tmp_path)
+        taken_in(project, "sample:nationalities")
+    with pytest.raises(KapwaError, match="holds no concepts"):
+        taken_in(project, tmp_path)
     ana.post("settings/", {"attribute": "City!"}, status=400)
     ana.post("settings/", {"attribute": "city"})
     for who in ("carla", "edo"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, a_situation, accepted, taken_in
 
 
 @given(values=st.lists(st.sampled_from(["", "a", "b", "c", "d"]), max_size=40))
@@ -145,10 +145,9 @@ def test_a_release_loads_in_datasets_without_network(project: Any, tmp_path: Pat
     datasets = pytest.importorskip("datasets", reason="the library 'datasets' is not installed")
     from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Situation
-    from kapwa.studio.situations.importing import import_situations
 
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    import_situations(project, "sample:egyptian")
+    taken_in(project, "sample:egyptian")
     Situation.objects.update(state="accepted")
     project.title, project.limits = "Baryo: #1 <b>\n---", "<i>few</i>"
     project.save()
@@ -197,12 +196,11 @@ def test_a_private_part_is_whole_situations_and_stays_private(
 ) -> None:
     from kapwa.studio.core.freeze import freeze
     from kapwa.studio.models import Situation
-    from kapwa.studio.situations.importing import import_situations
     from kapwa.suites.folders.adding import check_folder
 
     project.salt = "5a17" * 4  # with another, all might be public
     project.save()
-    import_situations(project, "sample:egyptian")
+    taken_in(project, "sample:egyptian")
     Situation.objects.update(state="accepted")
     made = freeze(project, "1.0.0", tmp_path, private=0.4)
     kept = tmp_path / "baryo-1.0.0-private"

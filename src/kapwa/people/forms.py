@@ -37,7 +37,7 @@ class Forms:
 
 
 def instructions_for(kind: str) -> str:
-    """Return what people are told to do with sheets of "choices", "questions", "ratings" or "errors", in Markdown."""
+    """Return the instructions, in Markdown, of sheets of "choices", "questions", "ratings", "texts" or "errors"."""
     return "".join((_INSTRUCTIONS / f"{name}.md").read_text(encoding="utf-8") for name in (kind, "always"))
 
 

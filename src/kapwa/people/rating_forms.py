@@ -52,12 +52,13 @@ class ModelAnswer(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How a kind of rating form looks: file names, the columns beside the answer, and what they show of an item."""
+    """How a kind of rating form looks: file names, columns beside the answer, what they show, and what people read."""
 
     kind: str
     columns: tuple[Column, ...]
     response: Column
     shown: Callable[[Item], list[str]]
+    instructions: str
 
 
 _Coded = Sequence[tuple[str, ModelAnswer]]
@@ -84,7 +85,8 @@ def write_rating_form(
     :func:`kapwa.people.forms.write_choice_form`, and for answers that fit no item or come twice.
     """
     check_counts(seed=seed, people=people, groups=groups)
-    criteria = rating_suite(_one_suite(one_culture(items))).criteria
+    suite = rating_suite(_one_suite(one_culture(items)))
+    layout = TEXTS if suite.reopen is not None else RATINGS
     table: dict[tuple[str, str], dict[str, ModelAnswer]] = {}
     for answer in model_answers(items, answers, skip_other_variants=True):
         table.setdefault((answer.item.id, answer.item.variant), {})[answer.model] = answer
@@ -101,7 +103,7 @@ def write_rating_form(
     # Whole items to a group: the answers to one item are compared by the same people.
     parts = [{(item.id, item.variant) for item in chosen[group::groups]} for group in range(groups)]
     shares = [[pair for pair in coded if (pair[1].item.id, pair[1].item.variant) in part] for part in parts]
-    files = _files(RATINGS, coded, shares, criteria, seed=seed, people=people, formats=formats)
+    files = _files(layout, coded, shares, suite.criteria, seed=seed, people=people, formats=formats)
     write_files(files, Path(out))
     notes = _rating_notes(coded, len(items), len(complete))
     return written_forms(files, Path(out), "ratings", items=len(chosen), people=people * groups, notes=notes)
@@ -215,7 +217,7 @@ def _files(
     """The sheets of ``people`` persons for each of ``shares``, the key and the instructions, by file name."""
     base = form_base("rating", seed, people, [[code, a.item.id, a.item.variant, a.model, a.text] for code, a in coded])
     questions = "\n".join(f"- **{c.code}**, {c.name}: {c.question}" for c in criteria)
-    instructions = instructions_for(layout.kind).format(count=len(criteria), questions=questions)
+    instructions = instructions_for(layout.instructions).format(count=len(criteria), questions=questions)
     blanks = [""] * (len(criteria) + 1)
     files: dict[str, bytes] = {}
     for group, share in enumerate(shares):
@@ -252,9 +254,13 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
-RATINGS = Layout("ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]])
+RATINGS = Layout(
+    "ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]], "ratings"
+)
+# Suites that compare texts ask how a text fits its readers.
+TEXTS = RATINGS._replace(instructions="texts")
 _ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said", 32))
-ERRORS = Layout("errors", _ASKED, Column("response", 50), _question)
+ERRORS = Layout("errors", _ASKED, Column("response", 50), _question, "errors")
 
 
 def folder_names(cultures: Sequence[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from kapwa.runs.store import JOURNAL, AnswerStore
 from kapwa.suites.base import Selection, Suite, Task, with_steps
 from kapwa.suites.framing import Frame
 
+_ANSWERS = dict.fromkeys(("item_id", "variant", "model", "text"), pl.String)
 _JUDGE = "Judge the run's answers again with kapwa score."
 
 
@@ -100,18 +101,24 @@ def items_of(
 
 
 def answers_of(runs: Sequence[Run], items: Sequence[Item], *, only_wrong: bool = False) -> pl.DataFrame:
-    """What each model answered to ``items``: item_id, variant, model, text.
+    """What each model answered to ``items``: item_id, variant, model, text; of several samples the first.
 
-    ``only_wrong``: the answers that the headline metric of their run did not find right.
+    ``only_wrong``: the answers that the headline metric of their run did not find right; suites whose texts are
+    compared have none such, and keep their texts in the journal.
     """
     from kapwa.people.rating_forms import WRONG_OUTCOMES
 
     frames = []
     for run in runs:
+        if compares_texts(run.manifest["suite"]) and not only_wrong:
+            texts = [(item, answer.text) for item, asked, answer in texts_of(run) if asked.sample == 0]
+            rows = [(item.id, item.variant, run.label, text) for item, text in texts]
+            frames.append(pl.DataFrame(rows, schema=_ANSWERS, orient="row"))
+            continue
         if "answers" not in run.tables:
             raise UsageError(
                 f"{run.path} has no answers to rate: it is a run of {run.manifest['task']}.",
-                hint="Name runs of an open task, such as kalahi/open.",
+                hint="Name runs of an open task, such as kalahi/open or eecc/qa.",
             )
         # Of several samples the first is rated: people are asked about each question once.
         first = run.answers.filter(pl.col("sample") == 0) if "sample" in run.answers.columns else run.answers

@@ -17,6 +17,7 @@ from kapwa.studio.core.tables import (
     Person,
     Project,
     Release,
+    Term,
     Topic,
     TracesDue,
     WrongCode,

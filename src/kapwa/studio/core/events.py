@@ -6,13 +6,13 @@ from django.utils.translation import gettext as _
 
 from kapwa.studio.core.forms import release_of
 from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
-from kapwa.studio.core.tables import Event, InterfaceText, Release, Topic, change
+from kapwa.studio.core.tables import Event, InterfaceText, Release, Term, Topic, change
 
 
 @kind("member.invited", "member.joined", "member.agreed", "member.changed", "member.roles", "member.left", stays=True)
 @kind("member.recovery", "project.checked", "release.evaluated", stays=True)
 @kind("member.return", "member.return-agreed", "member.return-refused", "member.returned", stays=True)
-@kind("session.closed", "project.changed", "backup.taken", "work.brought", stays=True)
+@kind("session.closed", "project.changed", "backup.taken", "work.brought", "items.brought", stays=True)
 @kind("session.opened")
 @kind("record.conflicting", remarks=("remark", "depends"))
 def no_table_change(event: Event, *, live: bool) -> None:
@@ -40,6 +40,19 @@ def topic_added(event: Event, *, live: bool) -> None:
 def topic_retired(event: Event, *, live: bool) -> None:
     """The subject is a topic; situations that name it stay as they are."""
     change(row_or_refused(Topic, event, _("There is no such topic.")), retired=True)
+
+
+@kind("term.added", remarks=("note",))
+def term_added(event: Event, *, live: bool) -> None:
+    """Body: ``name``, ``language``, ``text``, ``note``; what the term was in the language before is no more."""
+    Term.objects.filter(project_id=event.project_id, name=event.body["name"], language=event.body["language"]).delete()
+    Term.objects.create(**common(event), **event.body, author=event.actor)
+
+
+@kind("term.removed", stays=True)
+def term_removed(event: Event, *, live: bool) -> None:
+    """The subject is a term."""
+    row_or_refused(Term, event, _("This no longer exists.")).delete()
 
 
 @kind("message.translated")

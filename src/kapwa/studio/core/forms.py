@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kapwa.studio.core.importing import ItemTables, take_in
 from kapwa.studio.core.release import ReleaseForm
+from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Project
 
@@ -51,14 +53,14 @@ class Form:
     ``menu``: the template of its links to pages. ``settings``: what of a project's settings only this form has.
     ``tasks``: those that its releases have data of.
     ``guide``: what a visitor can do, and how far the project is. ``overview``: what else home shows, with ``overview``,
-    the template of it. ``take_in``: takes
-    existing items in from a file, folder or sample pack, and returns a sentence that says what is new. ``begin``: gives
+    the template of it. ``tables``: what tables of items people bring. ``take_other``: takes in a table of something
+    else, and returns a sentence that says what is new; "" where it is none. ``begin``: gives
     a new project what every project of the form begins with. ``answered``: whether people answer its items, in
     languages that they choose. ``options_task``: the task whose data validators choose options of, where a file of it
     is brought. ``questionnaire``: the questions that writers are asked, with ``key``, ``kind`` and ``text``, in the
     project's words or else (with ``ours`` all) in the studio's. ``topic_coverage``: how far topics are covered.
     ``hidden``: the ids of events that nobody may see yet. ``numbers``: by ids of items, those under which people see
-    them, for links of the log.
+    them, for links of the log. ``texts``: what somebody finds by words, as far as pages show it to them.
     """
 
     release: type[ReleaseForm]
@@ -66,7 +68,8 @@ class Form:
     settings: tuple[str, ...]
     tasks: tuple[str, ...]
     guide: Callable[[Visit], Guide]
-    take_in: Callable[[Project, str | Path], str]
+    tables: ItemTables
+    take_other: Callable[[Project, str | Path], str] = lambda project, data: ""
     overview: Callable[[Visit], Mapping[str, Any]] = lambda visit: {}
     begin: Callable[[Project], None] = lambda project: None
     answered: bool = False
@@ -75,6 +78,11 @@ class Form:
     topic_coverage: Callable[[Project], Sequence[Any]] = lambda project: ()
     hidden: Callable[[Project], Collection[str]] = lambda project: ()
     numbers: Callable[[Project], Mapping[str, int]] = lambda project: {}
+    texts: Callable[[Visit], Iterable[TextShown]] = lambda visit: ()
+
+    def take_in(self, project: Project, data: str | Path) -> str:
+        """Take items in from a file, folder or sample pack; return a sentence that says what is new."""
+        return self.take_other(project, data) or take_in(self.tables, project, data)
 
 
 # By the name of the suite whose data the form's releases are.

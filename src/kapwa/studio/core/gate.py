@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ from kapwa.tables_io import Most, read_parts
 # Not Parquet, of which a small file unpacks to any size.
 TABLES = (".csv", ".tsv", ".xlsx")
 QUESTIONS = (".csv", ".tsv", ".jsonl", ".xlsx")
+ITEMS = (*QUESTIONS, ".zip")
+PACKS = (*QUESTIONS, ".yaml")  # what an archive holds of a release
 WORK = (*TABLES, ".json")
 MOST_BYTES = 5_000_000
 MOST_ARCHIVED = 15_000_000  # a whole project, which whoever runs the studio brings back
@@ -31,19 +34,42 @@ MOST_RECORDS = 200  # that a phone sends at once, and that are taken in while ot
 
 @contextmanager
 def brought(
-    sent: UploadedFile[bytes] | bytes, kinds: Sequence[str], *, name: str, most: int = MOST_BYTES
+    sent: Sequence[UploadedFile[bytes]], kinds: Sequence[str], *, unpack: bool = False, most: int = MOST_BYTES
 ) -> Iterator[Path]:
-    """Keep what was sent in a file called ``name`` for a while; raise DataError where the gate refuses it."""
+    """Keep what was sent for a while: a file, or the folder of several, with ``unpack`` also of an archive.
+
+    Raises DataError where the gate refuses one.
+    """
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
-        path = Path(place) / (Path(name).name[-60:] or "file")
+        for file in sent:
+            path = Path(place) / (Path(file.name or "").name[-60:] or "file")
+            try:
+                path.write_bytes(file.read(most + 1))  # one byte more tells that it is too large
+                admit(path, kinds, most)
+                if unpack and path.suffix.lower() == ".zip":
+                    _unpack(path, Path(place))
+            except DataError as error:
+                error.path = path.name
+                raise
+        inside = list(Path(place).iterdir())
         try:
-            # One byte more tells that it is too large.
-            path.write_bytes(sent if isinstance(sent, bytes) else sent.read(most + 1))
-            admit(path, kinds, most)
-            yield path
+            yield inside[0] if len(inside) == 1 else Path(place)
         except DataError as error:
-            error.path = path.name
+            error.path = Path(error.path or "").name
             raise
+
+
+def _unpack(path: Path, place: Path) -> None:
+    """Unpack the tables and cards of an archive, and remove it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if Path(member.filename).suffix.lower() in PACKS]
+            if sum(member.file_size for member in members) > _MOST_UNPACKED:
+                raise DataError(_("is too large."), path=path, hint=_("Split it."))
+            archive.extractall(place, members)
+    except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+        raise DataError("cannot be unpacked.", path=path, hint="Pack it as ZIP anew, without a password.") from None
+    path.unlink()
 
 
 def admit(path: Path, kinds: Sequence[str], most: int = MOST_BYTES) -> None:

@@ -196,7 +196,9 @@ def speaking(tag: str, project: Project) -> Iterator[None]:
         trans_real._active.value = _translation(tag, project, _versions(project).get(tag, (0,)))
         yield
     finally:
-        trans_real._active.value = before
+        trans_real.deactivate()
+        if before is not None:  # on the command line nothing is active
+            trans_real._active.value = before
 
 
 def _chosen(request: HttpRequest, offered: Sequence[str]) -> str:

@@ -237,6 +237,15 @@ class Topic(Authored):
         )
 
 
+class Term(Authored):
+    """A term of the glossary: a ``name``, how it is said in a ``language``, and a note on that."""
+
+    name = models.CharField(max_length=500)
+    language = models.CharField(max_length=80)
+    text = models.CharField(max_length=500)
+    note = models.CharField(max_length=500, blank=True)
+
+
 class Release(Current):
     """A frozen state of the accepted situations: ``items`` are revisions by situation id."""
 

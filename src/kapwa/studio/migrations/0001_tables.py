@@ -230,6 +230,14 @@ class Migration(migrations.Migration):
             author=models.CharField(blank=True, max_length=16),
         ),
         current(
+            "Term",
+            author=models.CharField(blank=True, max_length=16),
+            name=models.CharField(max_length=500),
+            language=models.CharField(max_length=80),
+            text=models.CharField(max_length=500),
+            note=models.CharField(blank=True, max_length=500),
+        ),
+        current(
             "Situation",
             number=models.PositiveIntegerField(),
             cluster=models.CharField(db_index=True, max_length=36),

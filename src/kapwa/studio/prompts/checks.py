@@ -17,6 +17,7 @@ from kapwa.datasets.tables import Table
 from kapwa.errors import DataError
 from kapwa.languages.codes import has_script, scripts_of
 from kapwa.languages.places import PLACE_ATTRIBUTES
+from kapwa.studio.core.importing import Rows, sound_rows
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import tidy
 from kapwa.studio.prompts.events import CONCEPT, IDENTITY, NAMES, PLURALS, ROLES, TEMPLATE
@@ -74,10 +75,10 @@ def as_row(role: str, fields: Mapping[str, str]) -> Any:
     return MODELS[role].model_validate({**fields, "origin": Origin(Path(role), 0)})
 
 
-def read_table(role: str, table: Table, project: Project) -> tuple[list[tuple[int, dict[str, str]]], list[DataError]]:
-    """Return (row, columns) of each sound row of a table in the perturbation form, and what is wrong with the others.
+def read_table(role: str, table: Table, project: Project) -> Rows:
+    """Return the sound rows of a table in the perturbation form, each as its columns, and what is wrong with others.
 
-    What it says of a language that the project does not name is read, too. Raises UsageError for a text too long.
+    What it says of a language that the project does not name is read, too.
     """
     reader = DataSet(role, None, problems=list(table.problems))
     model, attribute = MODELS[role], IDENTITY
@@ -85,17 +86,18 @@ def read_table(role: str, table: Table, project: Project) -> tuple[list[tuple[in
         try:
             attribute = attribute_of(table)
         except DataError as error:
-            return [], [error]
+            return Rows([], [error])
         model = identity_model(attribute)
     defaults = {"culture": project.culture, "language": project.language, "name": DEFAULT_TEMPLATE}
     rows = reader.read(table, model, defaults if role == TEMPLATE else None, what=f"a table of {PLURALS[role]}")
-    sound = []
-    for row in rows:
+
+    def fields_of(row: Any) -> tuple[dict[str, str], dict[str, str]]:
         cells = {name: tidy(str(text)) for name, text in row.model_dump(by_alias=True, exclude={"origin"}).items()}
         fields = {IDENTITY if name == attribute else name: text for name, text in cells.items() if text}
         tidy(fields[NAMES[role]], 200)
-        sound.append((row.origin.row, fields))
-    return sound, reader.problems
+        return fields, fields
+
+    return sound_rows(rows, fields_of, reader.problems)
 
 
 def checked_prompts(project: Project, parts: Iterable[PromptPart]) -> list[Prompt]:

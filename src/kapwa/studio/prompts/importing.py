@@ -1,45 +1,89 @@
-"""Take prompts in from a folder or sample pack of the perturbation form, to be agreed to."""
+"""Take concepts, identities and templates of prompts in from tables of the perturbation form, to be agreed to."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from django.db import transaction
+from django.utils.translation import gettext_lazy
 
-from kapwa.datasets.packs import choice_of_packs, locate
-from kapwa.errors import UsageError, raise_first
-from kapwa.studio.core.kinds import RefusedError
-from kapwa.studio.core.log import record, single_writer
+from kapwa.datasets.columns import LABEL, TEXT, Column
+from kapwa.datasets.tables import Table, peek_header
+from kapwa.errors import UsageError
+from kapwa.studio.core.importing import Rows
+from kapwa.studio.core.languages import language
+from kapwa.studio.core.log import record
+from kapwa.studio.core.roles import WORDERS
 from kapwa.studio.core.tables import Project
 from kapwa.studio.prompts.checks import read_table
-from kapwa.studio.prompts.events import PLURALS, ROLES
-from kapwa.suites.eecc.data import PACKS as PROMPT_PACKS
-from kapwa.suites.eecc.data import read_folder, task_folders
+from kapwa.studio.prompts.events import CONCEPT, IDENTITY, NAMES, PLURALS, TEMPLATE
+from kapwa.studio.prompts.tables import PromptPart
+from kapwa.suites.eecc.data import PACKS, read_folder, task_folders
+from kapwa.suites.eecc.form import DEFAULT_TEMPLATE, Named, is_released, read_released
+
+# The columns of each kind of part as people read them, besides those of its texts in other languages.
+COLUMNS = {
+    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as it appears in prompts"))),
+    IDENTITY: (
+        ("identity", gettext_lazy("Identity, as it appears in prompts")),
+        ("country", gettext_lazy("Country it belongs to, if its name does not show it")),
+        ("article", gettext_lazy("“a” or “an”, if the rule by sound gives the wrong one")),
+    ),
+    TEMPLATE: (
+        ("name", gettext_lazy("Name")),
+        ("language", gettext_lazy("Language")),
+        ("template", gettext_lazy("Prompt")),
+    ),
+}
+_ROLES = {plural: role for role, plural in PLURALS.items()}
 
 
-def import_prompts(project: Project, data: str | Path) -> int:
-    """Take a folder or sample pack of the perturbation form in, by nobody; return how many parts are new.
+class PromptTables:
+    """Tables of concepts, identities and templates."""
 
-    What has the name of a part that is there is left out. Raises DataError for a row that cannot be read, UsageError
-    for data whose tasks have prompts of their own.
-    """
-    place = locate(str(data), PROMPT_PACKS).path
-    folders = dict(task_folders(place))
-    if not folders:
-        raise UsageError(f"{data} holds no prompts.", hint=choice_of_packs(data, place, "concepts"))
-    if len(set(folders.values())) > 1:
-        hint = f"Name one of its folders: {', '.join(map(str, folders.values()))}."
-        raise UsageError(f"{data} holds prompts for each task apart.", hint=hint)
-    tables = read_folder(place, place.name, next(iter(folders)))
-    raise_first(tables.problems)
-    count = 0
-    with single_writer(), transaction.atomic():
-        for role in ROLES:
-            rows, problems = read_table(role, tables.by_role[PLURALS[role]], project)
-            raise_first(problems)
-            for _row, fields in rows:
-                with suppress(RefusedError), transaction.atomic():  # one of that name is there already
-                    record(project, f"{role}.added", {"fields": fields}, actor="")
-                    count += 1
-    return count
+    roles: tuple[str, ...] = tuple(_ROLES)
+    writers = WORDERS
+    packs = PACKS
+    next_step = "Two people must agree to each template and identity."
+
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[Column]:
+        """Return the columns of the perturbation form, with one for each language of the project and of the table."""
+        part = _ROLES[role]
+        looks = {"topic": LABEL, NAMES[part]: TEXT, "template": TEXT}
+        usual = {"language": project.language, "topic": "", "name": DEFAULT_TEMPLATE}
+        columns = []
+        for name, label in COLUMNS[part]:
+            words = [str(label), *([project.attribute] if name == IDENTITY else [])]
+            needed = name in (NAMES[part], "topic", "template")
+            columns.append(Column(name, words, looks.get(name, ""), needed=needed, usual=usual.get(name)))
+        if part != TEMPLATE:
+            others = [name.partition("_")[2] for name in header if re.fullmatch(Named.more_columns, name)]
+            tags = dict.fromkeys([*project.languages, "en", *others])
+            columns += [Column(f"text_{tag}", [language(tag).name, f"text_{tag}", tag]) for tag in tags]
+        return [*columns, Column("notes", [gettext_lazy("notes")]), Column("source", [gettext_lazy("source")])]
+
+    def released(self, place: Path) -> Mapping[str, Table]:
+        """Return the tables of a folder of this form, or those that EECC's authors released, which have no header."""
+        if place.is_file():
+            role = place.stem
+            headless = role in _ROLES and is_released(role, peek_header(place))
+            return {role: read_released(role, place)} if headless else {}
+        folders = dict(task_folders(place))
+        if len(set(folders.values())) > 1:
+            hint = f"Name one of its folders: {', '.join(map(str, folders.values()))}."
+            raise UsageError(f"{place.name} holds prompts for each task apart.", hint=hint)
+        return read_folder(place, place.name, next(iter(folders))).by_role if folders else {}
+
+    def read(self, project: Project, role: str, table: Table) -> Rows:
+        """Return the rows as parts of prompts."""
+        return read_table(_ROLES[role], table, project)
+
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+        """Record a part, unless it is here; another of its name is refused."""
+        part = _ROLES[role]
+        if PromptPart.objects.filter(project=project, role=part, retired=False, fields=item).exists():
+            return False
+        record(project, f"{part}.added", {"fields": item}, actor=actor)
+        return True

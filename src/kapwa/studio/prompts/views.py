@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid as uuids
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,39 +10,27 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.forms import Guide, Stage, Todo
-from kapwa.studio.core.gate import TABLES, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
-from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import AGREERS, WORDERS
+from kapwa.studio.core.searching import TextShown, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED
-from kapwa.studio.core.views.common import act, agree_to_shown, form_number, show, whole
+from kapwa.studio.core.views.common import act, agree_to_shown, show, whole
 from kapwa.studio.prompts.checks import as_row, causes, checked_prompts, place_faults, read_table
-from kapwa.studio.prompts.events import CONCEPT, IDENTITY, ROLES, TEMPLATE
+from kapwa.studio.prompts.events import CONCEPT, IDENTITY, PLURALS, ROLES, TEMPLATE
+from kapwa.studio.prompts.importing import COLUMNS
 from kapwa.studio.prompts.tables import PromptPart
 
-MOST_PASTED, SHOWN, CAUSES = 500, 50, 40
+SHOWN, CAUSES = 50, 40
 TITLES = {CONCEPT: gettext_lazy("Concepts"), IDENTITY: gettext_lazy("Identities"), TEMPLATE: gettext_lazy("Templates")}
-_COLUMNS = {
-    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as it appears in prompts"))),
-    IDENTITY: (
-        ("identity", gettext_lazy("Identity, as it appears in prompts")),
-        ("country", gettext_lazy("Country it belongs to, if its name does not show it")),
-        ("article", gettext_lazy("“a” or “an”, if the rule by sound gives the wrong one")),
-    ),
-    TEMPLATE: (
-        ("name", gettext_lazy("Name")),
-        ("language", gettext_lazy("Language")),
-        ("template", gettext_lazy("Prompt")),
-    ),
-}
 
 
 def guide(visit: Visit) -> Guide:
@@ -94,15 +82,34 @@ def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
 
 
+def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
+    """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
+    rows = []
+    for role in ROLES:
+        parts = list(_parts(visit).filter(role=role))
+        used = sum(part.state == APPROVED for part in parts)
+        rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
+    return rows
+
+
+def texts(visit: Visit) -> Iterator[TextShown]:
+    """Yield the texts of parts of prompts, to who sees their pages."""
+    for part in _parts(visit).order_by("seq") if visit.may(AGREERS) else ():
+        url = reverse("prompt_part", args=[visit.project.slug, part.role, part.id])
+        for name, text in part.fields.items():
+            tag = name.partition("_")[2] or part.fields.get("language", visit.project.language)
+            yield TextShown(str(TITLES[part.role]), url, text, tag)
+
+
 def _role(role: str) -> str:
     if role not in ROLES:
         raise Http404
     return role
 
 
-@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS, hold_write_lock=False)
+@page("prompts/<slug:role>/", read=AGREERS, write=WORDERS)
 def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
-    """List the concepts, identities or templates; add one that is typed, or all of a table that is pasted or sent."""
+    """List the concepts, identities or templates, and add one that is typed."""
     wrong = _add(request, visit, _role(role)) if request.method == "POST" else []
     if request.method == "POST" and not wrong:
         return redirect("prompt_parts", project=visit.project.slug, role=role)
@@ -117,9 +124,8 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
         parts=parts,
         open=_open(visit, parts),
         fields=_form_fields(visit, role, request.POST),
-        header=",".join(visit.project.attribute if name == IDENTITY else name for name, _label in _COLUMNS[role]),
         wrong=wrong,
-        pasted=request.POST.get("pasted", ""),
+        table=PLURALS[role],
         words=visit.may(WORDERS),
         changed=whole(request.GET.get("changed")),
     )
@@ -127,7 +133,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
 
 def _form_fields(visit: Visit, role: str, values: Any) -> list[tuple[str, Any, str, str]]:
     """Return (name, label, language, value) of each field of a part's form."""
-    columns: list[tuple[str, Any, str]] = [(name, label, "") for name, label in _COLUMNS[role]]
+    columns: list[tuple[str, Any, str]] = [(name, label, "") for name, label in COLUMNS[role]]
     if role != TEMPLATE:
         asked = [f"text_{tag}" for tag in (*visit.project.languages, "en") if tag != visit.project.language]
         for name in dict.fromkeys([*asked, *(name for name in values if name.startswith("text_"))]):
@@ -142,33 +148,16 @@ def _typed(request: HttpRequest, visit: Visit, role: str, before: dict[str, str]
     return Table(Path(role), tuple(cells), [Record(1, cells)], [])
 
 
-def _sent_table(request: HttpRequest, visit: Visit, role: str) -> Table:
-    """Return what was typed, pasted or sent as a table."""
-    sent, pasted = request.FILES.get("file"), request.POST.get("pasted", "")
-    if not sent and not pasted.strip():
-        return _typed(request, visit, role, {})
-    name = (sent.name or "") if sent else "table.csv"
-    with brought(sent or pasted.encode(), TABLES, name=name) as file:
-        return read_records(file)
-
-
-def _add(request: HttpRequest, visit: Visit, role: str) -> list[DataError]:
-    """Record each row that was given, or nothing where a row is wrong; then return what is."""
-    table = _sent_table(request, visit, role)  # nobody waits while it is read
-    form = form_number(request) or uuids.uuid4()
-    with single_writer(), transaction.atomic():
-        rows, wrong = read_table(role, table, visit.project)
-        if len(rows) > MOST_PASTED:
-            message = _("You sent %(n)d rows; at most %(most)d are allowed.") % {"n": len(rows), "most": MOST_PASTED}
-            raise UsageError(message, hint=_("Send fewer at once."))
-        for row, fields in rows:
-            number = uuids.uuid5(form, str(row))
-            try:
-                record(visit.project, f"{role}.added", {"fields": fields}, actor=visit.member.author, uuid=number)
-            except RefusedError as error:
-                wrong.append(DataError(error.summary, row=row, hint=error.hint))
-        transaction.set_rollback(bool(wrong))
-    return sorted(wrong, key=lambda error: error.row or 0)
+def _add(request: HttpRequest, visit: Visit, role: str) -> Sequence[DataError]:
+    """Record what was typed; return what is wrong with it."""
+    rows, wrong = read_table(role, _typed(request, visit, role, {}), visit.project)
+    for row in rows:
+        try:
+            with transaction.atomic():
+                act(visit, f"{role}.added", {"fields": row.item})
+        except RefusedError as error:
+            wrong = [DataError(error.summary, row=row.number, hint=error.hint)]
+    return wrong
 
 
 def _part(visit: Visit, role: str, part: str) -> PromptPart:
@@ -197,13 +186,14 @@ def prompt_part(request: HttpRequest, visit: Visit, role: str, part: str) -> Htt
     if request.method == "POST":
         rows, wrong = read_table(role, _typed(request, visit, role, row.fields), visit.project)
         if wrong:
-            raise UsageError(f"{wrong[0].column}: {wrong[0].message}", hint=wrong[0].hint)
-        body = {"fields": rows[0][1], "base": request.POST.get("base", "")}
+            raise UsageError(": ".join(filter(None, (wrong[0].column, wrong[0].message))), hint=wrong[0].hint)
+        body = {"fields": rows[0].item, "base": request.POST.get("base", "")}
         act(visit, f"{role}.revised", body, subject=row.id)
         return redirect("prompt_part", project=visit.project.slug, role=role, part=part)
     fields = _form_fields(visit, role, row.fields)
     words = visit.may(WORDERS)
-    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words)
+    terms = terms_in(visit.project, *row.fields.values())
+    return show(visit, "prompt_part", role=role, part=row, title=TITLES[role], fields=fields, words=words, terms=terms)
 
 
 @page("prompts/<slug:role>/<str:part>/retire/", write=WORDERS)

@@ -1,86 +1,106 @@
-"""Take everyday questions and prompts in from tables of their forms and from sample packs, to be agreed to."""
+"""Take everyday questions and prompts in from tables, to be agreed to; answers in them stay where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from kapwa.datasets.packs import DataSet, choice_of_packs, locate, table_files
-from kapwa.errors import DataError
-from kapwa.studio.core.log import lock_project, record, single_writer
+from kapwa.datasets.columns import CODE, ENGLISH, LABEL, MADE, TEXT, Column
+from kapwa.datasets.packs import DataSet
+from kapwa.datasets.tables import Record, Table
+from kapwa.studio.core.importing import Rows, sound_rows
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.log import record, single_writer
+from kapwa.studio.core.roles import WRITERS
 from kapwa.studio.core.tables import Project
-from kapwa.studio.core.text import tidy
+from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.tables import Question
-from kapwa.suites.blend.data import PACKS, PROMPT_FILE
+from kapwa.suites.blend.data import PACKS
 from kapwa.suites.blend.form import QuestionRow
-from kapwa.suites.blend.prompts import Template, default_prompts, read_prompts
+from kapwa.suites.blend.prompts import SLOT, PromptRow, default_prompts
 from kapwa.suites.blend.questions import kind_of
+from kapwa.suites.blend.released import form_tables
+
+QUESTIONS, PROMPTS = "questions", "prompts"
 
 
-class Imported(NamedTuple):
-    """How many questions and wordings of them are new; or the rows for which nothing was taken in."""
+class QuestionTables:
+    """Tables of questions, and of the prompts by which models are asked them."""
 
-    questions: int = 0
-    wordings: int = 0
-    problems: Sequence[DataError] = ()
+    roles: tuple[str, ...] = (QUESTIONS, PROMPTS)
+    writers = WRITERS
+    packs = PACKS
+    next_step = "Two people must agree to each."
+
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> list[Column]:
+        """Return the columns of the answer form's table of questions, or of its table of prompts."""
+        of_questions = role == QUESTIONS
+        columns = [Column("id", [_("Number")], CODE), Column("english", [_("The question in English")], ENGLISH)]
+        columns.append(Column("local", [_("Question") if of_questions else _("Prompt")], TEXT))
+        columns.append(Column("language", [_("Language")], usual=project.language))
+        if of_questions:
+            columns.insert(1, Column("topic", [_("Topic")], LABEL, needed=True, usual=""))
+            columns.append(Column("kind", [_("Kind of answer")]))
+        return columns
+
+    def released(self, place: Path) -> Mapping[str, Table]:
+        """Return the questions and prompts of countries that BLEnD's authors released."""
+        return form_tables(place)
+
+    def read(self, project: Project, role: str, table: Table) -> Rows:
+        """Return the rows as questions; one without a text in another language is English."""
+        reader, tags, records = DataSet(role, None), dict[int, str](), []
+        for number, cells in table.records:
+            tags[number] = str(cells.get("language") or project.language) if cells.get("local") else "en"
+            language = {"language": tags[number]} if role == QUESTIONS else {}
+            records.append(
+                Record(number, {name: cell for name, cell in cells.items() if name != "language"} | language)
+            )
+        header = tuple(dict.fromkeys([*table.header, "english", "local"]))
+        header = header if role == QUESTIONS else tuple(name for name in header if name != "language")
+        model: Any = QuestionRow if role == QUESTIONS else PromptRow
+        rows = reader.read(table._replace(header=header, records=records), model, {"culture": project.culture})
+        return sound_rows(rows, lambda row: _item(row, tags[row.origin.row]), reader.problems)
+
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+        """Record a question or prompt whose name (else text) the project does not have, or its wording if that lacks.
+
+        The English text is the question, and the local one its wording; one of the two alone is the question.
+        """
+        text, tag = item["english"] or item["local"], item["language"]
+        body = {name: item[name] for name in ("name", "topic", "kind")}
+        body |= {"text": text, "language": "en" if item["english"] else tag}
+        same = ("name",) if item["name"] else ("text", "language")
+        before = Question.objects.filter(project=project, **{name: body[name] for name in same}).first()
+        question = before or Question.objects.get(pk=record(project, "question.written", body, actor=actor).uuid)
+        worded = question.retired or question.wordings.filter(language=tag).exists()
+        if not item["local"] or worded or tag not in project.languages:
+            return before is None
+        wording = {"language": tag, "text": item["local"], "note": "", "source": question.text_event, "base": ""}
+        record(project, "wording.proposed", wording, actor=actor, subject=question.id)
+        return True
 
 
-def import_questions(project: Project, data: str | Path) -> Imported:
-    """Take a table or pack of questions in, with its prompts; answers in it stay where they are.
-
-    ``data``: a file, a pack folder or ``sample:PACK``. The English text is the question, and the local one is proposed
-    as its wording where the project has that language; where a table has one of the two columns, that is the question.
-    A question whose id the project has is left as it is, and gets the wordings that it lacks.
-    """
-    place = locate(str(data), PACKS).path
-    files = table_files(place, "questions") if place.is_dir() else [place]
-    if not files:
-        raise DataError("holds no questions.", path=place, hint=choice_of_packs(data, place, "questions"))
-    reader = DataSet(place.name, place)
-    defaults = {"culture": project.culture, "language": project.language, **reader.read_card(files[0].parent)}
-    table = reader.read_table(files[0])
-    if "local" not in table.header:  # what has no text in another language is English
-        defaults["language"] = "en"
-    rows = reader.read(table, QuestionRow, defaults, what="a table of questions")
-    prompts = files[0].parent / PROMPT_FILE
-    if prompts.is_file():
-        for (_culture, name), template in read_prompts(reader, prompts).items():
-            rows.append(_prompt(name, template, defaults["language"]))
-    return Imported(problems=reader.problems) if reader.problems else _take_in(project, rows)
-
-
-def _prompt(name: str, template: Template, language: str) -> QuestionRow:
-    """Return a prompt by which models are asked as a row, to be taken in as questions are."""
-    return QuestionRow.model_construct(id=name, topic="", kind=PROMPT, language=language, **template._asdict())
+def _item(row: Any, language: str) -> tuple[Mapping[str, str], dict[str, str]]:
+    """Return what people are shown of a question or prompt, and all of it."""
+    shown = {"english": tidy(row.english, 1000), "local": tidy(row.local, 1000), "language": language}
+    name = "" if row.id.startswith(MADE) else tidy_line(row.id, 200)
+    if isinstance(row, QuestionRow):
+        shown |= {"topic": tidy_line(row.topic, 200), "kind": row.kind or kind_of(row.english)}
+        return shown, {"name": name, **shown}
+    if any(text and text.count(SLOT) != 1 for text in (shown["english"], shown["local"])):
+        raise RefusedError(_("A prompt must contain {q} exactly once."), hint=_("Write {q} where the question goes."))
+    return shown, {"name": name, "topic": "", "kind": PROMPT, **shown}
 
 
 def add_prompts(project: Project) -> None:
     """Give a new project the ways in which a model is asked (BLEnD's two), to be translated and agreed to."""
-    english = default_prompts(project.culture)
-    _take_in(project, [_prompt(name, Template(text, ""), "en") for name, text in english.items()])
-
-
-def _take_in(project: Project, rows: Sequence[QuestionRow]) -> Imported:
-    """Record what is new of ``rows``, by nobody."""
-    questions = wordings = 0
+    about = {"local": "", "language": "en", "topic": "", "kind": PROMPT}
     with single_writer(), transaction.atomic():
-        lock_project(project)
-        for row in rows:
-            name, tag = tidy(row.id, 200), row.language
-            question = Question.objects.filter(project=project, name=name).first()
-            if question is None:
-                body = {"name": name, "topic": tidy(row.topic, 200), "kind": row.kind or kind_of(row.english)}
-                body |= {"text": tidy(row.english or row.local), "language": "en" if row.english else tag}
-                event = record(project, "question.written", body, actor="")
-                question = Question.objects.get(pk=str(event.uuid))
-                questions += 1
-            lacks = not question.retired and not question.wordings.filter(language=tag).exists()
-            if row.local and lacks and tag in project.languages:
-                body = {"language": tag, "text": tidy(row.local), "note": "", "source": question.text_event, "base": ""}
-                record(project, "wording.proposed", body, actor="", subject=question.id)
-                wordings += 1
-    return Imported(questions, wordings)
+        for name, text in default_prompts(project.culture).items():
+            QuestionTables().take(project, PROMPTS, {"name": name, "english": text, **about}, actor="")

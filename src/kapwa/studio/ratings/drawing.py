@@ -14,7 +14,7 @@ from kapwa.loading import load_task
 from kapwa.people.forms import check_options, one_culture, one_variant, options_of
 from kapwa.people.rating_forms import EMPTY_ANSWER, ERRORS, RATINGS, ModelAnswer, names_model, spread
 from kapwa.records import Item
-from kapwa.runs.answers import answers_of, compares_texts, items_of, texts_of
+from kapwa.runs.answers import answers_of, compares_texts, items_of
 from kapwa.runs.directory import Run
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.log import lock_project, record, single_writer
@@ -152,11 +152,8 @@ def _answers(kind: str, runs: Sequence[Run], **chosen: Any) -> _Drawable:
 
 
 def _texts(run: Run, items: Sequence[Item], *, only_wrong: bool) -> dict[tuple[str, str, str], str]:
-    """Return what a run answered, by item, variant and prompt; suites that compare texts keep it in the journal."""
-    if compares_texts(run.manifest["suite"]):
-        rows = [(item.id, item.variant, answer.text) for item, asked, answer in texts_of(run) if asked.sample == 0]
-    else:
-        rows = answers_of([run], items, only_wrong=only_wrong).select("item_id", "variant", "text").rows()
+    """Return what a run answered, by item, variant and prompt."""
+    rows = answers_of([run], items, only_wrong=only_wrong).select("item_id", "variant", "text").rows()
     answers = {(item, variant): text.strip() or EMPTY_ANSWER for item, variant, text in rows if text is not None}
     names = [(item.id, item.variant, item.fields["prompt"]) for item in items]
     return {name: answers[name[:2]] for name in names if name[:2] in answers}

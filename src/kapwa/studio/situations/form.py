@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kapwa.studio.core.forms import FORMS, Form
-from kapwa.studio.core.tables import Project
 from kapwa.studio.situations.events import unrevealed
-from kapwa.studio.situations.importing import import_situations
+from kapwa.studio.situations.importing import SituationTables
 from kapwa.studio.situations.questionnaire import questions_of
 from kapwa.studio.situations.release import SituationRelease
+from kapwa.studio.situations.searching import texts
 from kapwa.studio.situations.tables import Situation
 from kapwa.studio.situations.views.overview import guide, overview, topic_coverage
-
-
-def _take_in(project: Project, data: str | Path) -> str:
-    count = import_situations(project, data)
-    return f"{count} new draft{'s' * (count != 1)}. Send them to review in the browser."
-
 
 FORMS["kalahi"] = Form(
     release=SituationRelease,
@@ -26,9 +18,10 @@ FORMS["kalahi"] = Form(
     tasks=("kalahi/mc", "kalahi/open"),
     guide=guide,
     overview=overview,
-    take_in=_take_in,
+    tables=SituationTables(),
     questionnaire=questions_of,
     topic_coverage=topic_coverage,
+    texts=texts,
     hidden=unrevealed,
     numbers=lambda project: dict(Situation.objects.filter(project=project).values_list("id", "number")),
 )

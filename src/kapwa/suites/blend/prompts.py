@@ -66,6 +66,11 @@ class ReleasedPromptRow(Row):
     local: str = Field(alias="Translation")
     culture: SkipJsonSchema[Text] = ""
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The local text and the English one."""
+        return self.local.strip(), self.english.strip()
+
 
 Templates = dict[tuple[str, str], Template]
 

@@ -11,11 +11,12 @@ from typing import ClassVar
 from pydantic import Field
 
 from kapwa.datasets.findings import Finding
-from kapwa.datasets.packs import DataSet
-from kapwa.datasets.rows import Filled, Origin, Row, known_part
-from kapwa.datasets.tables import read_records
-from kapwa.errors import DataError, nearest
+from kapwa.datasets.packs import DataSet, children
+from kapwa.datasets.rows import Filled, Origin, Row, columns_of, known_part, read_rows
+from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.errors import DataError, nearest, raise_first
 from kapwa.suites.blend.annotations import Annotation, read_annotations
+from kapwa.suites.blend.prompts import ReleasedPromptRow
 from kapwa.suites.blend.questions import COUNTRIES, Entry, Kind, Question, Region, kind_of, region_of
 
 _FILES = {
@@ -54,6 +55,11 @@ class ReleasedRow(Row):
     topic: Filled = Field(alias="Topic")
     question: str = Field(alias="Question")
     translation: str = Field(alias="Translation")
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The local text and the English one, as the columns are named."""
+        return self.question.strip(), self.translation.strip()
 
 
 def find_release(folder: Path) -> list[CountryFiles]:
@@ -100,6 +106,42 @@ def read_country(data: DataSet, files: CountryFiles) -> list[Entry]:
     if not rows or not answers:
         return []
     return list(_joined(data, region, (files.annotations, files.questions), rows, answers))
+
+
+def form_tables(place: Path) -> dict[str, Table]:
+    """Return released files of questions and of prompts as tables of the form; {} where there are none.
+
+    ``place``: such a file, or a folder of them. Raises DataError for a file that cannot be read.
+    """
+    folders = [place, *(place / role for role in ("questions", "prompts"))]
+    files = [file for folder in folders if folder.is_dir() for file in children(folder)] or [place]
+    tables = {}
+    for role, model in (("questions", ReleasedRow), ("prompts", ReleasedPromptRow)):
+        named = [(match["country"], file) for file in files if (match := _FILES[role].fullmatch(file.name))]
+        records = [record for country, file in named for record in _form_records(region_of(country), file, model)]
+        if records:
+            tables[role] = Table(named[0][1], tuple(records[0].cells), records, [])
+    return tables
+
+
+def _form_records(region: Region, file: Path, model: type[ReleasedRow | ReleasedPromptRow]) -> list[Record]:
+    """Return the rows of a released file as the form has them; [] for a file that only has such a name."""
+    table = read_records(file)
+    needed = {name for name, required in columns_of(model).items() if required}
+    if not region.language or not needed <= set(table.header):
+        return []
+    whose = {"culture": region.country}
+    rows, problems, _oddities = read_rows(known_part(table, model), model, whose, what=f"a file such as {file.name}")
+    raise_first([*table.problems, *problems])
+    pairs = [row.pair for row in rows]
+    swapped = _swapped(pairs)
+    records = []
+    for row, (local, english) in zip(rows, pairs, strict=True):
+        about = {"id": row.id, "culture": region.country, "language": region.language}
+        about |= {"topic": row.topic} if isinstance(row, ReleasedRow) else {}
+        texts = (english, local) if swapped else (local, english)
+        records.append(Record(row.origin.row, about | dict(zip(("local", "english"), texts, strict=True))))
+    return records
 
 
 def _missing_file(files: CountryFiles) -> DataError:

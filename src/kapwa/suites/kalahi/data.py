@@ -54,7 +54,7 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
         _read_file(read, path)
     elif not path.is_dir():
         read.problems.append(DataError("is neither a file nor a folder.", path=path))
-    elif not table_files(path, ROLE) and (tables := _released_files(path)):
+    elif not table_files(path, ROLE) and (tables := released_files(path)):
         _read_released(read, tables, card)
     else:  # a pack, or a folder of packs
         packs = [path] if table_files(path, ROLE) else [folder for folder in children(path) if _is_pack(folder)]
@@ -90,7 +90,7 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
 def is_situation_data(path: Path) -> bool:
     """Whether a file or folder is of this form (or the released layout), sound or not."""
     if path.is_dir():
-        return bool(_released_files(path)) or any(table_files(folder, ROLE) for folder in (path, *children(path)))
+        return bool(released_files(path)) or any(table_files(folder, ROLE) for folder in (path, *children(path)))
     if not path.is_file() or path.suffix.lower() not in TABLE_SUFFIXES:
         return False
     header = peek_header(path)
@@ -118,8 +118,13 @@ def _is_pack(folder: Path) -> bool:
     return bool(table_files(folder, ROLE)) or (folder / CARD_NAME).is_file()
 
 
-def _released_files(folder: Path) -> list[Path]:
-    """Tables in the released layout, in the folder or its ``data`` folder; CSV alone where there are both kinds."""
+def released_files(folder: Path) -> list[Path]:
+    """Return the tables in the released layout: a file, or those in the folder or its ``data`` folder.
+
+    CSV alone where there are both kinds.
+    """
+    if folder.is_file():
+        return [folder] if released.looks_released(folder, peek_header(folder)) else []
     places = [place for place in (folder, folder / "data") if place.is_dir()]
     files = [file for place in places for file in children(place) if file.suffix.lower() in TABLE_SUFFIXES]
     tables = [file for file in files if released.looks_released(file, peek_header(file))]

@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from kapwa.datasets.rows import CellProblem, Culture, Defaults, Filled, FilledTexts, Language, Row, Text, one_of
-from kapwa.datasets.tables import Table, shipped_card
+from kapwa.datasets.tables import Record, Table, shipped_card
 from kapwa.files import digest
 from kapwa.suites.items import grouped
-from kapwa.suites.kalahi.form import PARTS, SEVERAL, Entry, response_problems, situation_item
+from kapwa.suites.kalahi.form import PARTS, RESPONSES, SEVERAL, Entry, response_problems, situation_item
 from kapwa.suites.kalahi.variants import VARIANTS
 
 FILE_NAMES = ("filipino.csv", "filipino_partially_enriched.csv", "filipino_unenriched.csv")
@@ -22,6 +22,8 @@ _SIGNS = ("prompt_variation_id", "prompt", "best_answer", "relevant_answers", "i
 # The files call this topic otherwise than the paper's Table 3.
 _TOPIC_NAMES = {"artifacts and local information": "local know-how"}
 
+# What a row of the form and an item call the same.
+_SHARED = ("id", "cluster", "category", "topic", "culture", "language")
 RELEASE = "kalahi-2024"
 # Hash of ids, prompts and responses of each released variant, whatever file format carries them.
 _RELEASED_DIGESTS = {"full": "6c9f70c6c68b7d5e", "partial": "3772298db32314c6", "unenriched": "d7f070a788d64e1f"}
@@ -87,6 +89,18 @@ def released_entries(rows: Sequence[ReleasedRow]) -> list[Entry]:
                 # As released, byte for byte: stray spaces in a prompt change what a model is asked, so they stay.
                 entries.append(Entry(situation_item(row, variant, row.prompt, parts, {}, **release), row.origin))
     return entries
+
+
+def as_form(entries: Sequence[Entry]) -> Table:
+    """Return released situations as a table of the form, those of a cluster in the fullest variant that it has."""
+    fullest: dict[str, str] = {}
+    records = []
+    for item, origin in entries:
+        if fullest.setdefault(item.cluster, item.variant) == item.variant:
+            cells = {name: getattr(item, name) for name in _SHARED}
+            cells |= {name: item.fields[name] for name in (*PARTS, "best", *RESPONSES)}
+            records.append(Record(origin.row, cells))
+    return Table(entries[0].origin.path, tuple(records[0].cells), records, [])
 
 
 def _prompt_parts(row: ReleasedRow, partial: tuple[str, ...] | None, skeleton: frozenset[str] | None) -> dict[str, str]:

@@ -114,9 +114,9 @@ def begin(request: HttpRequest) -> HttpResponse:
 def _restored(slug: str, files: Mapping[str, Any]) -> Project:
     """Bring a project back from files that were sent, by what the command calls, too."""
     with ExitStack() as kept:
-        paths = {
-            name: kept.enter_context(brought(files[name], (kind,), name=f"{name}{kind}", most=MOST_ARCHIVED))
-            for name, kind in (("archive", ".zip"), ("secret", ".secret"), ("withdrawn", ".jsonl"))
-            if name in files
-        }
+        paths = {}
+        for name, kind in (("archive", ".zip"), ("secret", ".secret"), ("withdrawn", ".jsonl")):
+            if name in files:
+                files[name].name = f"{name}{kind}"
+                paths[name] = kept.enter_context(brought([files[name]], (kind,), most=MOST_ARCHIVED))
         return import_project(commands.free_name(slug), paths.pop("archive"), **paths)

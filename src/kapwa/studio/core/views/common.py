@@ -38,6 +38,7 @@ from kapwa.studio.core.tables import ID, Event, Membership
 from kapwa.studio.core.text import LONGEST, tidy
 from kapwa.studio.settings import LOCAL, remembered_address
 
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 

@@ -30,11 +30,10 @@ from kapwa.studio.core.roles import COORDINATORS, EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
 from kapwa.studio.core.tables import Lease, Membership
-from kapwa.studio.core.views.common import as_file, form_number, show, whole
+from kapwa.studio.core.views.common import XLSX, as_file, form_number, show, whole
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
 MOST_TASKS, ALONG = 50, 20  # that are taken along at once, and how many where nobody says
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 @page("work/", read=EVERYONE, write=EVERYONE)
@@ -105,13 +104,13 @@ def work_sheet(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
 @page("work/<slug:desk>/table/", read=EVERYONE)
 def work_table(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Give tasks as a workbook to fill in."""
-    return as_file(workbook(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}.xlsx", _XLSX)
+    return as_file(workbook(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}.xlsx", XLSX)
 
 
 @page("work/<slug:desk>/odk/", read=EVERYONE)
 def work_odk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
     """Give tasks as a form for ODK Collect."""
-    return as_file(xlsform(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}-odk.xlsx", _XLSX)
+    return as_file(xlsform(visit.member, *_along(request, visit, desk)), f"{visit.project.slug}-{desk}-odk.xlsx", XLSX)
 
 
 def _along(request: HttpRequest, visit: Visit, desk: str) -> tuple[Desk, list[Task]]:
@@ -132,7 +131,7 @@ def bring_work(request: HttpRequest, visit: Visit) -> HttpResponse:
             raise UsageError(_("No file was sent."), hint=_("Choose one."))
         only = None if others else visit.member
         try:
-            with brought(sent, WORK, name=sent.name or "") as path:
+            with brought([sent], WORK) as path:
                 result = take_in(visit.project, path, only=only, by=visit.member.author)
         except DataError as error:
             wrong = error

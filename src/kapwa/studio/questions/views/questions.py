@@ -13,20 +13,19 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from kapwa.errors import DataError, UsageError
+from kapwa.errors import UsageError
 from kapwa.studio.core.agreeing import NEEDED
 from kapwa.studio.core.forms import Guide, Stage, Todo
-from kapwa.studio.core.gate import QUESTIONS, brought
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import Language, checked_tag, language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRITERS
+from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Topic
 from kapwa.studio.core.text import pieces, tidy, tidy_line
 from kapwa.studio.core.views.common import act, agree_to_shown, form_number, reason_of, retirement, show, whole
 from kapwa.studio.questions.events import PROMPT, askable
-from kapwa.studio.questions.importing import Imported, import_questions
 from kapwa.studio.questions.tables import Question, Wording
 
 # BLEnD's own; a project's topics take their place.
@@ -150,23 +149,6 @@ def retire_question(request: HttpRequest, visit: Visit, number: int) -> HttpResp
     return redirect("wording", project=visit.project.slug, tag=question.language, number=number)
 
 
-@page("questions/import/", read=WRITERS, write=WRITERS, hold_write_lock=False)
-def import_table(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Take a table of questions in; where rows cannot be read, say of each which and why, and take nothing."""
-    if request.method != "POST":
-        return show(visit, "question_import")
-    file = request.FILES.get("table")
-    if file is None:
-        known = ", ".join(QUESTIONS)
-        raise UsageError(_("No table was sent."), hint=_("Choose a file of one of these kinds: %s.") % known)
-    try:
-        with brought(file, QUESTIONS, name=file.name or "") as path:
-            result = import_questions(visit.project, path)
-    except DataError as error:
-        result = Imported(problems=[error])
-    return show(visit, "question_import", 400 if result.problems else 200, taken=result)
-
-
 def waiting_in(visit: Visit, tag: str) -> list[tuple[Question, Wording | None]]:
     """Return the questions that wait for the visitor in a language, with their wordings in it, by number."""
     waiting = []
@@ -275,7 +257,9 @@ def wording(request: HttpRequest, visit: Visit, tag: str, number: int) -> HttpRe
         since = pieces(Event.objects.get(uuid=seen).body["text"], question.text)
     shown = {"question": question, "word": word, "own": spoken, "source": words[question.language], "since": since}
     shown |= {"history": history(question, spoken.tag), "needed": NEEDED, "agrees": visit.may(AGREEING)}
-    shown |= {"kind": KIND_NAMES[question.kind]}
+    others = Wording.objects.filter(project=visit.project, language=spoken.tag).exclude(question=question)
+    alike = earlier([question.text], others.values_list("question__text", "text"))
+    shown |= {"kind": KIND_NAMES[question.kind], "terms": terms_in(visit.project, question.text), "earlier": alike}
     return show(visit, "wording", **shown)
 
 

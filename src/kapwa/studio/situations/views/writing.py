@@ -16,6 +16,7 @@ from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import MODERATORS, READERS, REVIEWERS, WRITERS
+from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Topic
 from kapwa.studio.core.text import tidy
@@ -23,7 +24,16 @@ from kapwa.studio.core.views.common import act, show, whole
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.events import CLOSED, DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
-from kapwa.studio.situations.fields import GROUPS, Fields, changes, prompts, read_fields, texts
+from kapwa.studio.situations.fields import (
+    GLOSS,
+    GROUPS,
+    TEXT_FIELDS,
+    Fields,
+    changes,
+    prompts,
+    read_fields,
+    texts,
+)
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
 
@@ -135,7 +145,15 @@ def checks_and_previews(visit: Visit, fields: Fields, near: Situation | None) ->
     """Return what the checks say, and how the three variants read."""
     others = Situation.objects.filter(project=visit.project).exclude(cluster=near.cluster if near else "")
     findings = check_fields(fields, {other.number: other.fields for other in others})
-    return {"findings": findings, **reading(visit, fields)}
+    return {"findings": findings, **translations(visit, fields), **reading(visit, fields)}
+
+
+def translations(visit: Visit, fields: Fields) -> dict[str, Any]:
+    """Return terms of the glossary in a situation, and how others translated sentences like those without a gloss."""
+    written = [fields[name] for name in TEXT_FIELDS if fields.get(name) and not fields.get(name + GLOSS)]
+    others = Situation.objects.filter(project=visit.project).values_list("fields", flat=True)
+    pairs = [(other.get(name, ""), other.get(name + GLOSS, "")) for other in others for name in TEXT_FIELDS]
+    return {"terms": terms_in(visit.project, *written), "earlier": earlier(written, pairs)}
 
 
 @page("check/", write=WRITERS)

@@ -1,0 +1,143 @@
+"""Tables with columns of any name: which column is which is guessed, and rows are laid out in the columns of a form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.datasets.tables import Cell, Record, Table
+from kapwa.errors import DataError
+from kapwa.files import table_rows
+from kapwa.tables_io import rearm
+
+# What columns are called in several languages; their own names need not be in it.
+NAMES = Path(__file__).with_name("columns.csv")
+# What the cells of a column look like: short, without spaces and no two alike; short and often alike; English; longer.
+CODE, LABEL, ENGLISH, TEXT = "code", "label", "english", "text"
+# Begins ids that the texts of a row make.
+MADE = "#"
+_SHORT, _LONG = 60, 12  # characters
+_SAME_NAME = 88.0  # percent of equal letters
+_ENGLISH_WORD = re.compile(r"\b(?:the|is|are|what|which|how|when|where|who|you|your|of|to)\b", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-–•*]|\(?\d{1,2}[.)])\s+")
+
+
+class Column(NamedTuple):
+    """A column that a table of a form may have.
+
+    ``words``: what else it may be called. ``look``: what its cells look like, by which it is guessed where no name
+    tells ("": never). ``many``: a cell holds several texts, which may also stand in columns of their own. ``needed``:
+    nothing is read without it. ``usual``: what rows hold that say nothing, where people may say it once for all.
+    """
+
+    name: str
+    words: Sequence[str] = ()
+    look: str = ""
+    many: bool = False
+    needed: bool = False
+    usual: str | None = None
+
+
+def guess(table: Table, columns: Sequence[Column]) -> dict[str, str]:
+    """Return which of ``columns`` those of a table seem to be, by their names, then by what their cells look like.
+
+    Several may be one that holds ``many`` texts; a column that is none of them is left out.
+    """
+    from rapidfuzz import fuzz, process
+
+    known = _names(columns)
+    many = {column.name for column in columns if column.many}
+    chosen: dict[str, str] = {}
+    for heading in table.header:
+        match = process.extractOne(_plain(heading), list(known), scorer=fuzz.ratio, score_cutoff=_SAME_NAME)
+        name = known[match[0]] if match else ""
+        if name in many or (name and name not in chosen.values()):
+            chosen[heading] = name
+    looks = {
+        heading: _look(text_of(cells.get(heading, "")) for _row, cells in table.records) for heading in table.header
+    }
+    for column in columns:
+        alike = [heading for heading, (look, _size) in looks.items() if look == column.look and heading not in chosen]
+        if alike and column.name not in chosen.values():
+            chosen[max(alike, key=lambda heading: looks[heading][1])] = column.name
+    return chosen
+
+
+def _names(columns: Sequence[Column]) -> dict[str, str]:
+    """Return the names of columns by what they may be called, in small letters."""
+    listed = {row["name"]: row["words"].split(";") for row in table_rows(NAMES)}
+    known = {_plain(column.name): column.name for column in columns}
+    for column in columns:
+        for word in (*column.words, *listed.get(column.name, ())):
+            known.setdefault(_plain(word), column.name)
+    return known
+
+
+def _plain(heading: str) -> str:
+    """Return a heading's words without numbers, so that "Response 2" is a response."""
+    return " ".join(re.sub(r"[\W\d_]+", " ", heading.casefold()).split())
+
+
+def text_of(cell: Cell) -> str:
+    """Return a cell as one text."""
+    return cell if isinstance(cell, str) else "; ".join(cell)
+
+
+def _look(cells: Iterable[str]) -> tuple[str, float]:
+    """Return what cells look like, and how long they are: of two columns of one look the longer is likelier."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    if not filled:
+        return "-", 0.0
+    size, different = sum(map(len, filled)) / len(filled), len(set(filled))
+    if 1 < different == len(filled) and size <= _SHORT and not any(" " in cell for cell in filled):
+        return CODE, -size
+    if 2 * different <= len(filled) and size <= _SHORT:
+        return LABEL, size
+    if 2 * sum(bool(_ENGLISH_WORD.search(cell)) for cell in filled) > len(filled):
+        return ENGLISH, size
+    return (TEXT if size >= _LONG else "-"), size
+
+
+def laid_out(table: Table, chosen: Mapping[str, str], columns: Sequence[Column], usual: Mapping[str, str]) -> Table:
+    """Return a table in the columns of a form; what of it cannot be read, and rows that stand twice, are problems.
+
+    ``chosen``: which column each one of the table is; several that are one put their texts together. ``usual``: what
+    cells without a text hold. Where ``columns`` have an id, rows without one get one that their texts make, so that
+    the same row in another file is known again.
+    """
+    many = {column.name for column in columns if column.many}
+    has_ids = any(column.name == "id" for column in columns)
+    rows: dict[str, int] = {}
+    records, problems = [], list(table.problems)
+    for row, cells in table.records:
+        laid: dict[str, Any] = {}
+        for heading, name in chosen.items():
+            cell = cells.get(heading, "")
+            if name in many:
+                laid[name] = (*laid.get(name, ()), *_texts_of(cell))
+            elif text := rearm(text_of(cell)).strip():
+                laid[name] = f"{laid[name]}\n{text}" if name in laid else text
+        if not any(laid.values()):
+            continue
+        if has_ids and not laid.get("id"):
+            laid["id"] = MADE + blake2b(json.dumps(laid).encode(), digest_size=8).hexdigest()
+        key = laid.get("id", "")
+        if key.startswith(MADE) and rows.setdefault(key, row) != row:
+            message = f"is the same as row {rows[key]}."
+            problems.append(DataError(message, path=table.path, row=row, hint="It is taken once."))
+        else:
+            records.append(Record(row, {name: text for name, text in usual.items() if text} | laid))
+    header = dict.fromkeys([*chosen.values(), *usual, *(["id"] if has_ids else [])])
+    return Table(table.path, tuple(header), records, problems)
+
+
+def _texts_of(cell: Cell) -> tuple[str, ...]:
+    """Return the texts of a cell, parted by semicolons or else by lines, without bullets and numbers before them."""
+    parts = cell
+    if isinstance(cell, str):
+        parts = tuple(rearm(cell).split(";" if ";" in cell else "\n"))
+    return tuple(text for part in parts if (text := _BULLET.sub("", part).strip()))

@@ -1,0 +1,179 @@
+"""Items that people bring in tables of their own, releases, or files of the forms' authors: read, shown, taken in.
+
+A form says by an :class:`ItemTables` which tables it has and how a row is taken in; which column of a table is which is
+guessed by :mod:`kapwa.datasets.columns`, and people correct that on the page of ``views/importing.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from kapwa.datasets.columns import Column, guess, laid_out
+from kapwa.datasets.packs import DataSet, children, choice_of_packs, locate, table_files
+from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_records
+from kapwa.errors import DataError, KapwaError, raise_first
+from kapwa.studio.core.gate import MOST_RECORDS
+from kapwa.studio.core.interface import speaking, spoken
+from kapwa.studio.core.log import lock_project, single_writer
+from kapwa.studio.core.tables import Project
+
+
+class SoundRow(NamedTuple):
+    """A row that can be taken in: its number in its table, what people are shown of it, and what the form takes."""
+
+    number: int
+    shown: Mapping[str, str]
+    item: Any
+
+
+class Rows(NamedTuple):
+    """The sound rows of a table, and what is wrong with the others."""
+
+    sound: Sequence[SoundRow]
+    problems: Sequence[DataError]
+
+
+class ItemTables(Protocol):
+    """The tables of a form: the names of their ``roles``, who brings some, and where the suite's sample packs are.
+
+    ``next_step``: what people do with what was taken in.
+    """
+
+    roles: tuple[str, ...]
+    writers: frozenset[str]
+    packs: Path
+    next_step: str
+
+    def columns(self, project: Project, role: str, header: Sequence[str] = ()) -> Sequence[Column]:
+        """Return the columns that a table of the role may have, and those of ``header`` that the form knows, too.
+
+        The first of a column's words is its name in the language of the page.
+        """
+
+    def released(self, place: Path) -> Mapping[str, Table]:
+        """Return the tables of files in a layout of the form's authors, in the form's columns; {} where it is none."""
+
+    def read(self, project: Project, role: str, table: Table) -> Rows:
+        """Return the rows of a table in the form's columns."""
+
+    def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
+        """Record an item and say whether it is new; raise KapwaError where that cannot be."""
+
+
+class Brought(NamedTuple):
+    """A table that somebody brought: which of the form's tables it is, and which column each of its columns is.
+
+    ``usual``: what its card says of rows that do not say it themselves.
+    """
+
+    role: str
+    table: Table
+    chosen: Mapping[str, str]
+    usual: Mapping[str, str]
+
+
+def sound_rows(rows: Iterable[Any], of: Callable[[Any], tuple[Mapping[str, str], Any]], problems: Any) -> Rows:
+    """Return what ``of`` makes of each row, and for one of which it makes nothing the reason beside ``problems``."""
+    sound, wrong = [], list(problems)
+    for row in rows:
+        try:
+            sound.append(SoundRow(row.origin.row, *of(row)))
+        except KapwaError as error:
+            column = error.column if isinstance(error, DataError) else None
+            wrong.append(row.origin.problem(error.message, column, error.hint))
+    return Rows(sound, wrong)
+
+
+def read_place(tables: ItemTables, project: Project, place: Path, role: str = "") -> list[Brought]:
+    """Return the tables in a file or folder, each with a guess of what its columns are.
+
+    ``role``: which of the form's tables one is whose name does not say it; "" for the one that its columns fit best.
+    """
+    read = list(tables.released(place).items())
+    if not read:
+        named = [file for name in tables.roles for file in table_files(place, name)[:1]]
+        inside = children(place) if place.is_dir() else [place]
+        files = named or [file for file in inside if file.suffix.lower() in TABLE_SUFFIXES]
+        read = [(file.stem if file.stem in tables.roles else role, read_records(file)) for file in files]
+    card = DataSet("", place).read_card(place if place.is_dir() else place.parent)
+    brought = []
+    for name, table in read:
+        roles = [name] if name else tables.roles
+        fits = {each: guess(table, _by_any_name(tables, project, each, table.header)) for each in roles}
+        best = max(fits, key=lambda each: len(set(fits[each].values())))
+        brought.append(Brought(best, table, fits[best], card))
+    return brought
+
+
+def _by_any_name(tables: ItemTables, project: Project, role: str, header: Sequence[str]) -> list[Column]:
+    """Return the columns with what they are called in every language of the studio, as its empty workbooks have it."""
+    columns = list(tables.columns(project, role, header))
+    for tag in spoken(project):
+        with speaking(tag, project):
+            others = tables.columns(project, role, header)
+            words = [str(other.words[0]) for other in others]
+        columns = [column._replace(words=[*column.words, word]) for column, word in zip(columns, words, strict=True)]
+    return columns
+
+
+def rows_of(tables: ItemTables, project: Project, brought: Brought, every: Mapping[str, str]) -> Rows:
+    """Return the rows that can be taken in, and what is wrong with others, in words of the table that was brought.
+
+    ``every``: what rows hold that do not say it themselves, in place of what is usual.
+    """
+    columns = tables.columns(project, brought.role, brought.table.header)
+    usual = {column.name: column.usual for column in columns if column.usual is not None}
+    usual |= {name: text for name, text in {**brought.usual, **every}.items() if name in usual and text}
+    chosen = {*brought.chosen.values(), *(name for name, text in usual.items() if text)}
+    if missing := [str(column.words[0]) for column in columns if column.needed and column.name not in chosen]:
+        message = _("No column is chosen for: %(names)s.") % {"names": ", ".join(missing)}
+        error = DataError(message, path=brought.table.path, row=1, hint=_("Choose which of your columns it is."))
+        return Rows([], [*brought.table.problems, error])
+    table = laid_out(brought.table, brought.chosen, columns, usual)
+    rows = tables.read(project, brought.role, table._replace(problems=[]))
+    headings = {name: heading for heading, name in brought.chosen.items()}
+    for problem in rows.problems:
+        problem.column = headings.get(problem.column or "", problem.column)
+    return Rows(rows.sound, sorted([*table.problems, *rows.problems], key=lambda problem: problem.row or 0))
+
+
+def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str) -> tuple[int, list[DataError]]:
+    """Take the sound rows in as ``actor``'s, or nobody's with ""; return how many are new, and what cannot be.
+
+    So many at a time that nobody waits long. What is sent twice counts once, as the project has it already then.
+    """
+    new, refused = 0, list[DataError]()
+    for first in range(0, len(rows.sound), MOST_RECORDS):
+        with single_writer(), transaction.atomic():
+            lock_project(project)
+            for row in rows.sound[first : first + MOST_RECORDS]:
+                try:
+                    with transaction.atomic():
+                        new += tables.take(project, role, row.item, actor=actor)
+                except KapwaError as error:
+                    refused.append(DataError(error.message, row=row.number, hint=error.hint))
+    return new, refused
+
+
+def take_in(tables: ItemTables, project: Project, data: str | Path) -> str:
+    """Take a file, folder or sample pack in as nobody's, or nothing where a row is wrong; return a sentence of it.
+
+    ``data``: a path or ``sample:PACK``. Raises DataError for the first row that is wrong.
+    """
+    place = locate(str(data), tables.packs).path
+    brought, new = read_place(tables, project, place), 0
+    if not brought:
+        hint = choice_of_packs(data, place, tables.roles[0])
+        raise DataError(f"holds no {tables.roles[0]}.", path=place, hint=hint)
+    with single_writer(), transaction.atomic():
+        for table in brought:
+            rows = rows_of(tables, project, table, {})
+            taken, refused = take(tables, project, table.role, rows, "")
+            raise_first([*rows.problems, *refused])
+            new += taken
+    return f"{new} new. {tables.next_step}"

@@ -1,0 +1,141 @@
+"""The one door for items: tables of any columns, releases, files of the forms' authors; shown before they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core import signing
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from kapwa.datasets import sheets
+from kapwa.datasets.columns import guess, text_of
+from kapwa.errors import DataError, UsageError
+from kapwa.studio.core.forms import form_of
+from kapwa.studio.core.gate import ITEMS, MOST, brought
+from kapwa.studio.core.importing import Brought, ItemTables, Rows, read_place, rows_of, take
+from kapwa.studio.core.kinds import RefusedError
+from kapwa.studio.core.log import record, single_writer
+from kapwa.studio.core.roles import WORDERS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.views.common import XLSX, as_file, show
+
+SHOWN, EXAMPLES = 10, 2
+_MOST_KEPT = 2_400_000  # characters in which files go along from page to page
+
+
+@page("import/", read=WORDERS, write=WORDERS, hold_write_lock=False)
+def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Ask which column is which, and show rows as they will be; then take in those that are sound, and name others."""
+    tables, role = _tables(visit), request.POST.get("role") or request.GET.get("table", "")
+    about = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
+    if request.method != "POST":
+        return show(visit, "import", **about)
+    try:
+        files = _sent(request)
+        kept = signing.dumps([(file.name, file.read().decode("latin-1")) for file in files], compress=True)
+        for file in files:
+            file.seek(0)
+        with brought(files, ITEMS, unpack=True) as place:
+            read = read_place(tables, visit.project, place, role if role in tables.roles else "")
+        if len(kept) > _MOST_KEPT or sum(len(table.table.records) for table in read) > MOST.rows:
+            raise DataError(f"has more than {MOST.rows:,} rows or {_MOST_KEPT:,} bytes.", hint="Split it.")
+    except DataError as error:
+        return show(visit, "import", 400, wrong=error, **about)
+    entries = []
+    for number, guessed in enumerate(read):
+        table, every = _as_asked(visit, number, guessed)
+        entries.append((table, every, rows_of(tables, visit.project, table, every) if table.role else Rows([], [])))
+    if request.POST.get("action") == "import":
+        taken = _taken(visit, [(table.role, rows) for table, _every, rows in entries])
+        return show(visit, "import", taken=taken, **about)
+    return show(visit, "import", shown=[_shown(visit, *entry) for entry in entries], kept=kept, **about)
+
+
+def _tables(visit: Visit) -> ItemTables:
+    tables = form_of(visit.project).tables
+    if not visit.may(tables.writers):
+        message = _("Your role does not give you access to this page.")
+        raise RefusedError(message, hint=_("Ask whoever runs the project."))
+    return tables
+
+
+def _sent(request: HttpRequest) -> list[UploadedFile[bytes]]:
+    """Return the files that were sent, or went along from the page before; what was pasted is one, too."""
+    if kept := request.POST.get("kept"):
+        try:
+            return [SimpleUploadedFile(name, content.encode("latin-1")) for name, content in signing.loads(kept)]
+        except signing.BadSignature:
+            raise UsageError(_("The form's number is damaged."), hint=_("Reload the page.")) from None
+    files, pasted = list(request.FILES.getlist("file")), request.POST.get("pasted", "")
+    if pasted.strip():
+        files.append(SimpleUploadedFile("table.csv", pasted.encode()))
+    if not files:
+        raise DataError(_("No file was sent."), hint=_("Choose one."))
+    return files
+
+
+def _as_asked(visit: Visit, number: int, table: Brought) -> tuple[Brought, dict[str, str]]:
+    """Return a table as the visitor says that it is, where they were asked, and what they say of all its rows."""
+    tables, post, header = form_of(visit.project).tables, visit.request.POST, table.table.header
+    role = post.get(f"role_{number}", table.role)
+    if role not in tables.roles:
+        return table._replace(role=""), {}
+    columns = tables.columns(visit.project, role, header)
+    if role != table.role:
+        table = table._replace(role=role, chosen=guess(table.table, columns))
+    if post.get(f"was_{number}") == role:
+        asked = {heading: post.get(f"column_{number}_{place}", "") for place, heading in enumerate(header)}
+        known = {column.name for column in columns}
+        table = table._replace(chosen={heading: name for heading, name in asked.items() if name in known})
+    return table, {column.name: post.get(f"every_{number}_{column.name}", "").strip()[:200] for column in columns}
+
+
+def _shown(visit: Visit, table: Brought, every: Mapping[str, str], rows: Rows) -> dict[str, Any]:
+    """Return what the page shows of a table: its columns with some cells, what all rows say, and the first rows."""
+    if not table.role:
+        return {"role": ""}
+    columns = form_of(visit.project).tables.columns(visit.project, table.role, table.table.header)
+    labels = {column.name: column.words[0] for column in columns}
+    headings = []
+    for heading in table.table.header:
+        cells = [text_of(row.cells[heading])[:60] for row in table.table.records if row.cells.get(heading)]
+        headings.append((heading, " · ".join(cells[:EXAMPLES]), table.chosen.get(heading, "")))
+    usual = [column for column in columns if column.usual is not None and column.name not in table.chosen.values()]
+    heads = list(dict.fromkeys(name for row in rows.sound[:SHOWN] for name in row.shown))
+    return {
+        "role": table.role,
+        "columns": columns,
+        "headings": headings,
+        "every": [(column, every[column.name] or table.usual.get(column.name) or column.usual) for column in usual],
+        "rows": rows,
+        "heads": [labels.get(name, name) for name in heads],
+        "cells": [(row.number, [row.shown.get(name, "") for name in heads]) for row in rows.sound[:SHOWN]],
+    }
+
+
+def _taken(visit: Visit, tables: Sequence[tuple[str, Rows]]) -> dict[str, Any]:
+    """Take the sound rows in, as the visitor's where they wrote them, else as nobody's; return what became of all."""
+    actor = visit.member.author if "theirs" in visit.request.POST else ""
+    new, known, problems = 0, 0, list[DataError]()
+    for role, rows in tables:
+        its_new, refused = take(form_of(visit.project).tables, visit.project, role, rows, actor)
+        new, known = new + its_new, known + len(rows.sound) - its_new - len(refused)
+        problems += [*rows.problems, *refused]
+    if new:
+        with single_writer(), transaction.atomic():
+            record(visit.project, "items.brought", {"new": new}, actor=visit.member.author)
+    return {"new": new, "known": known, "problems": problems}
+
+
+@page("import/<slug:role>/", read=WORDERS)
+def import_template(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
+    """Give an empty workbook with the columns of one of the form's tables, in words of the page's language."""
+    if role not in _tables(visit).roles:
+        raise UsageError(_("There is no such page."), hint=_("Go back to the list."))
+    columns = [sheets.Column(str(column.words[0]), 30) for column in _tables(visit).columns(visit.project, role)]
+    sheet = sheets.Sheet(role, columns, [], _("One row for each. Leave out what you do not need."))
+    return as_file(sheets.render(sheet, ("xlsx",))[f"{role}.xlsx"], f"{visit.project.slug}-{role}.xlsx", XLSX)

@@ -1,0 +1,33 @@
+"""What of everyday questions people find by its words: no more than the pages of questions and answers show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.urls import reverse
+
+from kapwa.studio.core.roles import MERGERS, QUESTION_READERS
+from kapwa.studio.core.searching import TextShown
+from kapwa.studio.core.security import Visit
+from kapwa.studio.core.tables import Event
+from kapwa.studio.questions.tables import Answer, Wording
+from kapwa.studio.templatetags.studio import titled
+
+
+def texts(visit: Visit) -> Iterator[TextShown]:
+    """Yield wordings with what was said of them to their readers, and answers to who decides which mean the same."""
+    slug = visit.project.slug
+    wordings = Wording.objects.filter(project=visit.project).select_related("question").order_by("question__number")
+    by_id = {wording.id: wording for wording in wordings}
+    refusals = Event.objects.filter(project=visit.project, kind="wording.refused", erased=False)
+    said = [(f"{event.subject}:{event.body['language']}", event.body["reason"]) for event in refusals]
+    said += [(wording.id, text) for wording in wordings for text in (wording.text, wording.note)]
+    for name, text in said if visit.may(QUESTION_READERS) else ():
+        if (wording := by_id.get(name)) is not None:
+            url = reverse("wording", args=[slug, wording.language, wording.question.number])
+            yield TextShown(titled(wording.question), url, text, wording.language)
+    for answer in Answer.objects.filter(project=visit.project) if visit.may(MERGERS) else ():
+        if (wording := by_id.get(f"{answer.question}:{answer.language}")) is not None:
+            url = reverse("merge_answers", args=[slug, wording.question.number]) + f"?language={answer.language}"
+            for text in (*answer.texts, answer.depends):
+                yield TextShown(titled(wording.question), url, text, answer.language)
