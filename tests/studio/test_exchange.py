@@ -214,7 +214,9 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Membership, Person, Project, Situation, Vote
 
-    said = {"name": "Alberto Reyes", "contact": "0917 555", "locality": "Sagada", "age_band": "25-34"}
+    said = {"name": "Alberto Reyes", "contact": "0917 555"}
+    people["ana"].post("who/", {"background": ["locality", "age_band"]})
+    people["berto"].post("about/", {"locality": "Sagada", "age_band": "25-34", "agree": "on"})
     for number in (1, 2):
         people["berto"].post("situations/new/", a_situation("Liza", context=f"Ika-{number} na araw."))
         people["berto"].post(f"situations/{number}/submit/")

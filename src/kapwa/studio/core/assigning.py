@@ -24,10 +24,14 @@ AT_HAND, TAKEN_ALONG = timedelta(minutes=30), timedelta(hours=48)
 
 
 class Done(NamedTuple):
-    """What can be done at a desk now: how many people have done each thing, and which of them the member has done."""
+    """What can be done at a desk now: how many people have done each thing, and which of them the member has done.
+
+    ``everybody``: those that are asked of everybody, however many have done them.
+    """
 
     counts: Mapping[str, int]
     finished: Collection[str]
+    everybody: Collection[str] = ()
 
 
 class Leased(NamedTuple):
@@ -91,6 +95,10 @@ class _Desk:
         self.over = self.finished.intersection(held)  # what they had done before counts again
         self.nobody_else = not leases.exclude(author=member.author).exists()
         self.loads = {thing: n + loads.get(thing, 0) - (thing in self.over) for thing, n in done.counts.items()}
+        # What everybody does stands among the least loaded of the rest, so that nobody can tell it from them.
+        self.everybody = frozenset(done.everybody)
+        rest = [n for thing, n in self.loads.items() if thing not in self.finished | self.everybody]
+        self.loads |= dict.fromkeys(self.everybody, min(rest, default=0))
 
     def left(self, target: int) -> int:
         return sum(thing not in self.finished and (n < target or thing in self.held) for thing, n in self.loads.items())
@@ -98,7 +106,7 @@ class _Desk:
     def next(self, target: int) -> list[str]:
         """Return what the member may be given besides what they hold, the first first."""
         mine = self.finished.union(self.held) & self.loads.keys()
-        most = min([target - 1, *(self.loads[thing] for thing in mine if not self.nobody_else)])
+        most = min([target - 1, *(self.loads[thing] for thing in mine - self.everybody if not self.nobody_else)])
         return sorted((thing for thing, n in self.loads.items() if thing not in mine and n <= most), key=self._place)
 
     def _place(self, subject: str) -> tuple[int, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from kapwa.studio.core.tables import ConsentText, Membership, Project
 from kapwa.studio.core.text import tidy
@@ -20,8 +19,6 @@ SCOPES = {
     "contact": _("The project may contact me about it later."),
 }
 FIRST_TEXT = Path(__file__).parents[1] / "templates" / "studio" / "first_consent.txt"
-AGE_BANDS = ("18-24", "25-34", "35-44", "45-54", "55-64", gettext_noop("65 and over"))
-DEMOGRAPHICS = ("age_band", "gender", "locality", "languages")
 
 
 def newest(project: Project) -> list[ConsentText]:

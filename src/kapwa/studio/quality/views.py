@@ -1,0 +1,95 @@
+"""Pages about the quality of answers: signals by person's number, setting answers aside, and check questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+
+from kapwa.errors import UsageError
+from kapwa.people.answers import agreement_of
+from kapwa.studio.core.aside import REASONS, Aside, set_aside
+from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.roles import COORDINATORS, MODERATORS
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Project, change
+from kapwa.studio.core.text import tidy, tidy_line
+from kapwa.studio.core.views.common import act, named_agreement, show, whole
+from kapwa.studio.quality.material import Material, material
+from kapwa.studio.quality.signals import Signals, signals_of
+from kapwa.studio.questions.events import askable
+from kapwa.studio.questions.tables import Question
+
+
+def _people(project: Project, desk: str) -> tuple[Material, list[Signals]]:
+    if desk not in DESKS or not DESKS[desk].offered(project):
+        raise Http404
+    made = material(project, desk)
+    return made, signals_of(project, made)
+
+
+def _agreement(made: Material, without: Collection[str]) -> list[dict[str, Any]]:
+    """Return how far people agree, without some of them."""
+    left = {item: {who: by[who] for who in by if who not in without} for item, by in made.answers.items()}
+    left = {item: by for item, by in left.items() if by}
+    return named_agreement(agreement_of(left).agreement.to_dicts()) if left else []
+
+
+@page("quality/<slug:desk>/", read=MODERATORS)
+def quality(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
+    """Show everybody's signals at a desk, by number; and how far people agree with and without what is set aside."""
+    made, people = _people(visit.project, desk)
+    asked = {row.who: row for row in Aside.objects.filter(project=visit.project, desk=desk)}
+    rows = [(person, asked.get(person.author)) for person in people]
+    figures = {
+        "all": _agreement(made, ()),
+        "without": _agreement(made, set_aside(visit.project, desk)) if asked else [],
+    }
+    return show(visit, "quality", desk=DESKS[desk], rows=rows, agreement=figures)
+
+
+@page("quality/<slug:desk>/<slug:code>/", read=MODERATORS, write=MODERATORS)
+def person_quality(request: HttpRequest, visit: Visit, desk: str, code: str) -> HttpResponse:
+    """Show one person's signals and answers; ask to set these aside, agree to that as a second person, or end it."""
+    made, people = _people(visit.project, desk)
+    person = next((person for person in people if person.code == code), None)
+    if person is None:
+        raise Http404
+    if request.method == "POST":
+        kind, body = f"work.aside-{request.POST.get('action')}", {"aside": request.POST.get("aside", "")[:36]}
+        if kind == "work.aside-asked":
+            note, reason = tidy(request.POST.get("note", ""), 2000), request.POST.get("reason", "")
+            body = {"desk": desk, "reason": reason, "note": note}
+        if (
+            kind not in ("work.aside-asked", "work.aside-agreed", "work.aside-ended")
+            or body.get("reason", "wish") not in REASONS
+        ):
+            raise UsageError(_("The reason is missing."), hint=_("Choose one."))
+        act(visit, kind, body, subject=person.author)
+        return redirect("person_quality", project=visit.project.slug, desk=desk, code=code)
+    figures = {"all": _agreement(made, ()), "without": _agreement(made, {person.author})}
+    aside = Aside.objects.filter(project=visit.project, desk=desk, who=person.author).first()
+    about = {"person": person, "aside": aside, "reasons": REASONS, "rows": made.rows[person.author]}
+    about["reason"] = REASONS[aside.reason] if aside else ""
+    return show(visit, "person_quality", desk=DESKS[desk], agreement=figures, **about)
+
+
+@page("checks/", read=COORDINATORS, write=COORDINATORS)
+def checks(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """List check questions; make one, change its known answers, and say how many questions people are asked twice."""
+    project, asked = visit.project, askable(visit.project, *visit.project.languages)
+    if request.method == "POST":
+        if "repeats_each" in request.POST:
+            change(project, repeats_each=whole(request.POST["repeats_each"], 0, 20))
+            act(visit, "project.changed", {"names": ["repeats_each"]})
+        else:
+            wording = get_object_or_404(asked, id=request.POST.get("wording", ""))
+            lines = [tidy_line(line, 200) for line in tidy(request.POST.get("accepted", "")).split("\n")]
+            body = {"language": wording.language, "accepted": list(filter(None, lines))}
+            act(visit, "question.checked", body, subject=wording.question_id)
+        return redirect("checks", project=project.slug)
+    known = Question.objects.filter(project=project).exclude(accepted={}).order_by("number")
+    return show(visit, "checks", asked=asked, known=known)
