@@ -35,6 +35,8 @@ def beside_others(answers: Given, options: float = inf) -> dict[str, Beside]:
     ``options``: among how many answers people choose, infinite where they write in their own words.
     """
     people = sorted({rater for by_rater in answers.values() for rater in by_rater})
+    if not people:
+        return {}
     codes = np.full((len(people), len(answers)), MISSING)
     for column, by_rater in zip(codes.T, answers.values(), strict=True):
         texts = list(dict.fromkeys(by_rater.values()))

@@ -25,7 +25,7 @@ def aside_asked(event: Event, *, live: bool) -> None:
     about = {"project_id": event.project_id, "who": event.subject, "desk": event.body["desk"]}
     if not event.subject or Aside.objects.filter(**about).exists():
         raise RefusedError(_("Somebody has already asked for this."), hint=_("Open the page again."))
-    Aside.objects.create(**common(event) | about, **event.body | about, author=event.actor)
+    Aside.objects.create(**common(event) | event.body | about, author=event.actor)
 
 
 def _aside(event: Event) -> Aside:
