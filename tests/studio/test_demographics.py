@@ -164,7 +164,7 @@ def test_a_release_counts_only_who_agreed_to_that(project: Any, asking: dict[str
     Situation.objects.update(state="accepted")
     Membership.objects.filter(background__locality__in=("Baguio", "BAGUIO")).update(background_public=False)
     sheet = (freeze(project, "1.0.0", tmp_path).folder / "DATASHEET.md").read_text()
-    assert "Sagada | 5" in sheet
+    assert "SAGADA | 6" in sheet
     assert "Baguio" not in sheet.title()
 
 

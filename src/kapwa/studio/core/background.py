@@ -65,6 +65,13 @@ def asked(project: Project) -> list[Question]:
     return questions
 
 
+def said(members: Iterable[Membership], key: str) -> list[str]:
+    """Return what each of ``members`` said, "" for nothing, in the first spelling where only capitals differ."""
+    spelled: dict[str, str] = {}
+    values = [member.background.get(key, "") for member in members]
+    return [spelled.setdefault(value.casefold(), value) for value in values]
+
+
 def anonymous(values: Iterable[str]) -> dict[str, int]:
     """Count people by what they said, in groups of at least five; {} where even all together are fewer.
 
@@ -122,19 +129,17 @@ def who_took_part(project: Project) -> list[tuple[Question, dict[str, int], list
 
     Somebody stands in the first session that they were in, and in the first of their roles, so that nobody is two.
     """
-    said = [member for member in Membership.objects.filter(project=project).order_by("author") if member.background]
+    members = [member for member in Membership.objects.filter(project=project).order_by("author") if member.background]
     sessions: dict[str, str] = {}
     for event in Event.objects.filter(project=project, kind="session.opened", erased=False).order_by("-seq"):
         sessions |= dict.fromkeys(event.body["attendees"], event.body["title"])
     groups = {
-        gettext_noop("Role"): [next(iter(member.roles), "") for member in said],
-        gettext_noop("Session"): [sessions.get(member.author, "") for member in said],
+        gettext_noop("Role"): [next(iter(member.roles), "") for member in members],
+        gettext_noop("Session"): [sessions.get(member.author, "") for member in members],
     }
     tables = []
     for question in asked(project):
-        spelled: dict[str, str] = {}
-        values = [member.background.get(question.key, "") for member in said]
-        values = [spelled.setdefault(value.casefold(), value) for value in values]
+        values = said(members, question.key)
         by_group = [(name, crossed(values, theirs)) for name, theirs in groups.items()]
         tables.append((question, anonymous(values), [(name, table) for name, table in by_group if table]))
     return tables
