@@ -63,7 +63,7 @@ def _matcher(language: str) -> Matcher:
 def _means(texts: Iterable[str], accepted: Collection[str], wording: Wording) -> bool:
     """Whether one of ``texts`` gives one of ``accepted``, by the rules by which replies of models are read."""
     match, kind = _matcher(wording.language).match, wording.question.kind
-    return any(match(text, right, kind) for text, right in product(texts, accepted))  # type: ignore[arg-type]
+    return any(match(text, right, kind) for text, right in product(texts, accepted))
 
 
 def _add_answers(made: Material, merged: Merged) -> None:

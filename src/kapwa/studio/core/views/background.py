@@ -25,20 +25,17 @@ class AboutForm(forms.Form):
 
     def __init__(self, questions: list[Question], *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self.answers, self.keys = dict[str, str](), [question.key for question in questions]
         for question in questions:
             options = [("", "–"), *((choice, _(choice)) for choice in question.choices)]
             line = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"dir": "auto"}))
             field = forms.ChoiceField(required=False, choices=options) if question.choices else line
             field.label, self.fields[question.key] = _(question.text), field
 
-    def answers(self) -> dict[str, str]:
-        """Return what was answered, by the key of the question."""
-        consent = ("agree", "public")
-        return {key: text for key, text in self.cleaned_data.items() if text and key not in consent}
-
     def clean(self) -> None:
-        """Refuse answers that nobody agreed to keep."""
-        if self.answers() and not self.cleaned_data["agree"]:
+        """Keep what was answered, by the key of the question; refuse it where the person does not agree to that."""
+        self.answers = {key: text for key in self.keys if (text := self.cleaned_data.get(key))}
+        if self.answers and not self.cleaned_data["agree"]:
             self.add_error("agree", _("Agree to this, or empty all fields."))
 
 
@@ -49,12 +46,12 @@ def about(request: HttpRequest, visit: Visit) -> HttpResponse:
     now = {**member.background, "agree": bool(member.background), "public": member.background_public}
     form = AboutForm(questions, request.POST if request.method == "POST" else None, initial=now)
     if form.is_valid():
-        kept = form.answers()
-        change(member, background=kept, background_public=bool(kept) and form.cleaned_data["public"])
-        scopes = ["background"] * bool(kept) + ["background-public"] * member.background_public
+        public = bool(form.answers) and form.cleaned_data["public"]
+        change(member, background=form.answers, background_public=public)
+        scopes = ["background"] * bool(form.answers) + ["background-public"] * public
         act(visit, "member.agreed", {"version": member.consent_version, "scopes": scopes}, subject=member.author)
         return redirect("me", project=visit.project.slug)
-    shown = [form[question.key] for question in questions]
+    shown = [form[key] for key in form.keys]
     return show(visit, "about", 400 if form.errors else 200, about=form, shown=shown, fewest=FEWEST)
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.languages.phrases import is_non_answer
-from kapwa.people.answers import AnswerAgreement, agreement_of
+from kapwa.people.answers import agreement_of
 from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.release import item_id
@@ -36,15 +36,15 @@ def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     tag, tags = _language_of(request, visit.project)
     aside = set_aside(visit.project, DESK)
     merged = _collected(visit.project, tag, aside)
-    everybody = _shown(visit.project, _collected(visit.project, tag)) if aside else []
+    everybody = agreed(visit.project, _collected(visit.project, tag)) if aside else []
     return show(
         visit,
         "answers",
         rows=merged,
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
-        agreement=_shown(visit.project, merged),
-        everybody=everybody,
+        agreement=named_agreement(agreed(visit.project, merged)),
+        everybody=named_agreement(everybody),
         aside=len(aside),
         quality=visit.may(MODERATORS),
         people=len({answer.author for wording in merged for answer in (*wording.counted, *wording.old)}),
@@ -67,9 +67,13 @@ def _collected(project: Project, tag: str, without: Collection[str] = ()) -> lis
     return [merged for merged in every if not merged.is_check and (merged.asked or merged.counted or merged.old)]
 
 
-def _shown(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
-    agreement = agreed(answer_rows(project, merged))
-    return named_agreement(agreement.agreement.to_dicts() if agreement else [])
+def agreed(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
+    """Return how far people agree in their first answers after merging, as ``kapwa agreement`` does of the table."""
+    heads: dict[str, dict[str, str]] = {}
+    for item, who, head, *_rest in answer_rows(project, merged):
+        if head:
+            heads.setdefault(item, {})[who] = head
+    return agreement_of(heads).agreement.to_dicts() if heads else []
 
 
 def answer_rows(project: Project, merged: Sequence[Merged], aside: Collection[str] = ()) -> list[list[str]]:
@@ -88,15 +92,6 @@ def answer_rows(project: Project, merged: Sequence[Merged], aside: Collection[st
                 cells = (answer.outcome, used, ";".join(answer.texts), answer.depends, wording.wording.text)
                 rows.append([item, who, head if used == "yes" else "", *cells])
     return sorted(rows)
-
-
-def agreed(rows: Sequence[Sequence[str]]) -> AnswerAgreement | None:
-    """Return how far people agree in their first answers after merging, as ``kapwa agreement`` does of the table."""
-    heads: dict[str, dict[str, str]] = {}
-    for item, who, head, *_rest in rows:
-        if head:
-            heads.setdefault(item, {})[who] = head
-    return agreement_of(heads) if heads else None
 
 
 @page("answers/table/", read=COORDINATORS)
