@@ -23,8 +23,8 @@ from kapwa.studio.quality.material import Material
 FEW_RIGHT = 0.8
 # Marked below this part of the median of the others.
 HALF, THIRD = 0.5, 1 / 3
-# Marked from so many answers, where they are more than a quarter of all.
-SEVERAL, QUARTER = 3, 0.25
+# Marked from so many answers, where they are more than this share of those to questions that both answered.
+SEVERAL, COPIED = 3, 0.4
 # Seconds between two answers: of fewer it came in a file, after more there was a pause. So many of them make a figure.
 _AT_ONCE, _PAUSE, _FEWEST = 1, 1800, 5
 
@@ -71,15 +71,13 @@ def signals_of(project: Project, made: Material) -> list[Signals]:
     copies = _copies(made.words)
     people = []
     for author, rows in made.rows.items():
-        words = made.words.get(author, {})
-        repeated = max(Counter(words.values()).values(), default=0)
         signals = [_right("checks", made.checks.get(author, ())), _right("repeats", made.repeats.get(author, ()))]
         signals += _beside(author, beside)
         if others := [pace for name, pace in paces.items() if name != author and author in paces]:
             usual, pace = median(others), paces[author]
             signals.append(Signal("time", pace, len(gaps[author]), pace < THIRD * usual, usual))
-        for name, n in (("repeated", repeated if repeated > 1 else 0), ("copied", copies[author])):
-            signals.append(Signal(name, n, len(words), n >= SEVERAL and n > QUARTER * len(words)))
+        copied, shared = copies.get(author, (0, len(made.words.get(author, ()))))
+        signals.append(Signal("copied", copied, shared, copied >= SEVERAL and copied > COPIED * shared))
         known = {signal.name: signal for signal in signals if signal.n}
         people.append(Signals(author, key_of(project, author), len(rows), known))
     return sorted(people, key=lambda person: person.number)
@@ -114,13 +112,18 @@ def _gaps(moments: Sequence[datetime]) -> list[float]:
     return [seconds for seconds in gaps if _AT_ONCE <= seconds <= _PAUSE]
 
 
-def _copies(words: Mapping[str, Mapping[str, str]]) -> Counter[str]:
-    """Return, by author, how many answers only they and one other person wrote so, the other being always the same."""
+def _copies(words: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[int, int]]:
+    """Return, by author, how many answers only they and one other person wrote so, of how many that both answered.
+
+    The other is the one with whom they have most such answers.
+    """
     authors: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for author, texts in words.items():
         for answer in texts.items():
             authors[answer].add(author)
-    most: Counter[str] = Counter()
+    copies: dict[str, tuple[int, int]] = {}
     for pair, n in Counter(frozenset(writers) for writers in authors.values() if len(writers) == 2).items():
-        most |= Counter(dict.fromkeys(pair, n))
-    return most
+        shared = set.intersection(*(set(words[author]) for author in pair))
+        for author in pair:
+            copies[author] = max(copies.get(author, (0, 0)), (n, len(shared)))
+    return copies
