@@ -246,6 +246,7 @@ def test_answers_are_set_aside_by_two_people_and_counted_again(
     step(ana, code, "agreed", 409)  # nobody is two
     step(ana, code, "asked", 409, reason="copied")  # it was asked already
     assert people_of(questions) == {4}
+    assert "0.00" in dina.get(f"quality/answers/{code}/")  # nobody else said the same
     page = step(dina, code, "agreed")
     assert "figures and releases leave them out" in page
     assert "Kinopya sa katabi." in page

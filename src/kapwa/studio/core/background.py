@@ -104,7 +104,7 @@ def tells_apart(past: Mapping[str, int], now: Mapping[str, int]) -> bool:
 
 
 def crossed(values: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str, int | None]]:
-    """Count people, each with a value and a group, by both; {} where one of the two tells of fewer than five.
+    """Count people, each with a value and a group, by both; {} where no cell can be shown.
 
     Both are merged by :func:`anonymous`. A cell of one to four people is None; and where all such cells of a row or
     column hold fewer than five together, the next smallest is, too, so that none can be had from the sums.
@@ -114,14 +114,15 @@ def crossed(values: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str,
     counts = Counter((row if row in rows else OTHERS, group if group in columns else OTHERS) for row, group in pairs)
     hidden = {cell for cell, n in counts.items() if n < FEWEST}
     lines = [[cell for cell in counts if name == cell[side]] for side in (0, 1) for name in (rows, columns)[side]]
-    while line := next(
-        (line for line in lines if 0 < sum(counts[cell] for cell in hidden.intersection(line)) < FEWEST), None
-    ):
-        hidden.add(min((cell for cell in line if cell not in hidden), key=lambda cell: (counts[cell], cell)))
-    return {
-        row: {group: None if (row, group) in hidden else counts[row, group] for group in columns}
-        for row in (rows if columns else ())
-    }
+
+    def exposes(line: Iterable[tuple[str, str]]) -> bool:
+        return 0 < sum(counts[cell] for cell in hidden.intersection(line)) < FEWEST
+
+    while line := next(filter(exposes, lines), None):
+        hidden.add(min(set(line) - hidden, key=lambda cell: (counts[cell], cell)))
+    if hidden == counts.keys():
+        return {}
+    return {row: {group: None if (row, group) in hidden else counts[row, group] for group in columns} for row in rows}
 
 
 def who_took_part(project: Project) -> list[tuple[Question, dict[str, int], list[tuple[str, Any]]]]:

@@ -19,12 +19,14 @@ from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of
 from kapwa.studio.quality.material import Material
 
+# Nothing is marked by fewer answers.
+SEVERAL = 3
 # Marked where the upper end of the 95% interval is below this share: 2 of 5, 1 of 3.
 FEW_RIGHT = 0.8
 # Marked below this part of the median of the others.
 HALF, THIRD = 0.5, 1 / 3
-# Marked from so many answers, where they are more than this share of those to questions that both answered.
-SEVERAL, COPIED = 3, 0.4
+# Marked above this share of the questions that both answered.
+COPIED = 0.4
 # Seconds between two answers: of fewer it came in a file, after more there was a pause. So many of them make a figure.
 _AT_ONCE, _PAUSE, _FEWEST = 1, 1800, 5
 
@@ -86,7 +88,7 @@ def signals_of(project: Project, made: Material) -> list[Signals]:
 def _right(name: str, outcomes: Sequence[bool]) -> Signal:
     """How many were right: marked where fewer than four of five would be, with 95% confidence."""
     right, n = sum(outcomes), len(outcomes)
-    return Signal(name, right, n, n > 0 and bool(wilson_interval(right / n, n, 1.96)[1] < FEW_RIGHT))
+    return Signal(name, right, n, n >= SEVERAL and bool(wilson_interval(right / n, n, 1.96)[1] < FEW_RIGHT))
 
 
 def _beside(author: str, beside: Mapping[str, Beside]) -> list[Signal]:
