@@ -53,7 +53,7 @@ def asking(project: Any, people: dict[str, Someone]) -> dict[str, Someone]:
     return people
 
 
-def said(**more: str) -> dict[str, str]:
+def about(**more: str) -> dict[str, str]:
     return {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo", "agree": "on", **more}
 
 
@@ -71,12 +71,12 @@ def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(
     ]
     berto = asking["berto"]
     assert "What the project asks about you" in berto.get("me/")
-    page = berto.post("about/", said(agree=""), status=400)  # not kept without their word, and nothing typed is lost
+    page = berto.post("about/", about(agree=""), status=400)  # not kept without their word, and nothing typed is lost
     assert "Agree to this, or empty all fields." in page
     assert 'value="Sagada"' in page
     assert member_of(berto).background == {}
-    berto.post("about/", said(age_band="7"), status=400)
-    berto.post("about/", said())
+    berto.post("about/", about(age_band="7"), status=400)
+    berto.post("about/", about())
     member = member_of(berto)
     assert member.background == {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo"}
     assert not member.background_public
@@ -172,7 +172,7 @@ def test_a_withdrawal_takes_it_and_no_backup_has_it(project: Any, asking: dict[s
     from kapwa.studio.core.exchange import export_project
     from kapwa.studio.models import Membership
 
-    asking["berto"].post("about/", said(public="on"))
+    asking["berto"].post("about/", about(public="on"))
     author = member_of(asking["berto"]).author
     for whole in (True, False):
         export_project(project, tmp_path / "archive.zip", whole=whole)

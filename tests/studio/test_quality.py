@@ -50,6 +50,11 @@ def signals(project: Any) -> dict[str, Any]:
     return {person.author: person for person in signals_of(project, material(project, "answers"))}
 
 
+def marked(person: Any) -> set[str]:
+    """The names of the signals by which a person stands apart."""
+    return {name for name, signal in person.signals.items() if signal.marked}
+
+
 def step(who: Someone, code: str, action: str, status: int = 200, **more: str) -> str:
     """Press a button on the page of a person."""
     from kapwa.studio.models import Aside
@@ -177,7 +182,7 @@ def test_signals_are_figures_with_their_n(everyday: Any) -> None:
     time = found[careless.author].signals["time"]
     assert (time.value, time.n, time.others, time.marked) == (3, 14, 31, True)
     assert not found[third.author].signals["time"].marked
-    assert {name for name, person in found.items() if len(person.marked) > 1} == {careless.author}
+    assert {name for name, person in found.items() if len(marked(person)) > 1} == {careless.author}
 
 
 def test_times_of_files_and_pauses_are_no_times(everyday: Any) -> None:
@@ -390,7 +395,7 @@ def simulated(seed: int, differing: int, alike: int, people: int = 10, questions
         made.checks[str(person)] = [bool(right) for right in random.random(5) < rates.get(name, rates["careful"])]
         made.rows[str(person)] = []
     found = signals_of(SimpleNamespace(salt="0"), made)  # type: ignore[arg-type]
-    return [(who[int(person.author)], {signal.name for signal in person.marked}) for person in found]
+    return [(who[int(person.author)], marked(person)) for person in found]
 
 
 SHOWN = ("checks", "competence", "copied")
@@ -411,5 +416,5 @@ def test_how_often_careless_and_careful_people_are_marked(
     """The figures of docs/how-to/check-answers.md and of the page, by simulation of 300 projects."""
     rows = [row for seed in range(300) for row in simulated(seed, differing, alike)]
     for name, expected in rates.items():
-        found = [np.mean([signal in marked for who, marked in rows if who == name]) for signal in SHOWN]
+        found = [np.mean([signal in names for who, names in rows if who == name]) for signal in SHOWN]
         assert found == pytest.approx(expected, abs=0.005), (name, found)

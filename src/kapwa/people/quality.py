@@ -56,4 +56,4 @@ def beside_others(answers: Given, options: float = inf) -> dict[str, Beside]:
 def _competences(codes: np.ndarray, options: float) -> list[float | None]:
     matches: FloatArray = corrected_matches(codes, np.full(codes.shape[1], options))
     known = (~np.isnan(matches)).sum(axis=1) > 1
-    return [value if told else None for value, told in zip(competences(matches).tolist(), known, strict=True)]
+    return [value if enough else None for value, enough in zip(competences(matches).tolist(), known, strict=True)]

@@ -65,7 +65,7 @@ def asked(project: Project) -> list[Question]:
     return questions
 
 
-def said(members: Iterable[Membership], key: str) -> list[str]:
+def answers_to(members: Iterable[Membership], key: str) -> list[str]:
     """Return what each of ``members`` said, "" for nothing, in the first spelling where only capitals differ."""
     spelled: dict[str, str] = {}
     values = [member.background.get(key, "") for member in members]
@@ -140,7 +140,7 @@ def who_took_part(project: Project) -> list[tuple[Question, dict[str, int], list
     }
     tables = []
     for question in asked(project):
-        values = said(members, question.key)
+        values = answers_to(members, question.key)
         by_group = [(name, crossed(values, theirs)) for name, theirs in groups.items()]
         tables.append((question, anonymous(values), [(name, table) for name, table in by_group if table]))
     return tables

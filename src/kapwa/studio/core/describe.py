@@ -16,7 +16,7 @@ from django.template.loader import render_to_string
 from kapwa.analysis.datasheet import gather, render
 from kapwa.analysis.datasheet.facts import flat
 from kapwa.studio.core.aside import REASONS
-from kapwa.studio.core.background import FEWEST, anonymous, asked, said, tells_apart
+from kapwa.studio.core.background import FEWEST, anonymous, answers_to, asked, tells_apart
 from kapwa.studio.core.tables import Event, Membership, Project, Release
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -35,7 +35,7 @@ def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]
     authors = set(about.values_list("actor", flat=True)) - set(unwilling)
     members = Membership.objects.filter(project=project, author__in=authors).order_by("author")
     public = members.filter(background_public=True)
-    groups = {question.key: anonymous(said(public, question.key)) for question in asked(project)}
+    groups = {question.key: anonymous(answers_to(public, question.key)) for question in asked(project)}
     earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
     held = [name for name, now in groups.items() if any(tells_apart(past.get(name, {}), now) for past in earlier)]
     return {

@@ -59,11 +59,6 @@ class Signals(NamedTuple):
         """Six digits of the code, in no order of names or of coming."""
         return int(self.code[:12], 16) % 900_000 + 100_000
 
-    @property
-    def marked(self) -> list[Signal]:
-        """The signals that stand apart."""
-        return [signal for signal in self.signals.values() if signal.marked]
-
 
 def signals_of(project: Project, made: Material) -> list[Signals]:
     """Return the signals of everybody who did anything, by number."""

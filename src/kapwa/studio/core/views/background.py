@@ -65,6 +65,6 @@ def who(request: HttpRequest, visit: Visit) -> HttpResponse:
         project.save()
         act(visit, "project.changed", {"names": ["background", "background_own"]})
         return redirect("who", project=project.slug)
-    said = Membership.objects.filter(project=project).exclude(background={}).count()
+    people = Membership.objects.filter(project=project).exclude(background={}).count()
     known = [(key, text, key in project.background) for key, (text, _choices) in STANDARD.items()]
-    return show(visit, "who", tables=who_took_part(project), said=said, known=known, fewest=FEWEST)
+    return show(visit, "who", tables=who_took_part(project), people=people, known=known, fewest=FEWEST)
