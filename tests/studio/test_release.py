@@ -15,7 +15,7 @@ from studio_people import Someone, a_situation, accepted, taken_in
 
 @given(values=st.lists(st.sampled_from(["", "a", "b", "c", "d"]), max_size=40))
 def test_no_group_of_fewer_than_five_can_be_had(empty_database: Path, values: list[str]) -> None:
-    from kapwa.studio.core.describe import FEWEST, anonymous
+    from kapwa.studio.core.background import FEWEST, anonymous
 
     found = anonymous(values)
     assert sum(found.values()) in (0, len(values))
@@ -36,10 +36,10 @@ def test_no_group_of_fewer_than_five_can_be_had(empty_database: Path, values: li
 def test_two_releases_together_tell_of_no_fewer_than_five(
     empty_database: Path, stayed: list[str], left: list[str], came: list[str]
 ) -> None:
-    from kapwa.studio.core.describe import _tells_apart, anonymous
+    from kapwa.studio.core.background import anonymous, tells_apart
 
     past, now = anonymous(stayed + left), anonymous(stayed + came)
-    if not past or not now or _tells_apart(past, now):
+    if not past or not now or tells_apart(past, now):
         return  # the second is left out
     true = Counter(stayed + came)
     true.subtract(stayed + left)
@@ -63,11 +63,15 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")
 
+    project.background = ["locality"]
+    project.save()
+
     def release_after(version: str, places: list[str]) -> str:
         Situation.objects.update(state="in review")
         for place in places:
-            person = Person.objects.create(access=new_code(), demographics={"locality": place})
+            person = Person.objects.create(access=new_code())
             own = {"person": person, "roles": ["reviewer"], "consent_scopes": ["publish"]}
+            own |= {"background": {"locality": place}, "background_public": True}
             member = Membership.objects.create(project=project, **own)
             body = {"round": 1, "choice": "accept"}
             with transaction.atomic():
@@ -87,9 +91,9 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
 def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someone], tmp_path: Path) -> None:
     from kapwa.studio.core.freeze import freeze
 
-    people["berto"].post(
-        "me/", {"action": "profile", "pseudonym": "Berto", "locality": "Sagada", "credit": "pseudonym"}
-    )
+    people["ana"].post("who/", {"background": ["locality"]})
+    people["berto"].post("about/", {"locality": "Sagada", "agree": "on", "public": "on"})
+    people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", "credit": "pseudonym"})
     people["carla"].post("me/", {"action": "profile", "pseudonym": "Carla", "name": "Carla Cruz", "credit": "name"})
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")

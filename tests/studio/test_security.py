@@ -108,10 +108,11 @@ def test_who_may_do_what_stands_in_one_place(studio: Path) -> None:
     """The rules that matter most, written a second time by hand."""
     table = pages()
     only_coordinators = {"people", "settings", "releases", "release_archive", "backup", "log", "answers_table"}
-    only_coordinators |= {"results", "result", "result_file", "activity"}
+    only_coordinators |= {"results", "result", "result_file", "activity", "checks", "who"}
     for name, page in table.items():
         if name in only_coordinators:
             assert page.read | page.write == {"coordinator"}, name
+    assert table["quality"].read == table["person_quality"].write == {"coordinator", "scribe"}
     assert table["vote"].write == {"reviewer", "writer", "scribe"}
     assert table["reveal"].write == table["accept"].write == {"coordinator", "scribe"}
     assert table["reject"].write == table["retire"].write == table["share"].read == {"coordinator", "scribe"}

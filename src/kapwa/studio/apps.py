@@ -15,5 +15,5 @@ class StudioConfig(AppConfig):
     def ready(self) -> None:
         """Fill the lists of forms, desks and kinds of events."""
         forms = ("situations.form", "questions.form", "prompts.form")
-        for module in ("core.events", *forms, "ratings.events", "ratings.desks"):
+        for module in ("core.events", *forms, "ratings.events", "ratings.desks", "quality.events"):
             import_module(f"kapwa.studio.{module}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kapwa.studio.core.aside import Aside
 from kapwa.studio.core.tables import (
     APPROVED,
     ID,

@@ -9,7 +9,7 @@ from django.urls import path
 
 from kapwa.studio.core.security import PAGES
 
-for _part in ("core", "situations", "questions", "prompts", "ratings"):
+for _part in ("core", "situations", "questions", "prompts", "ratings", "quality"):
     _views = import_module(f"kapwa.studio.{_part}.views")
     for _module in iter_modules(getattr(_views, "__path__", ())):  # each puts its pages into the table
         import_module(f"{_views.__name__}.{_module.name}")

@@ -11,7 +11,7 @@ too, so that a phone that only opened its page keeps nobody from work.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -29,10 +29,14 @@ SPARE = 5
 
 
 class Done(NamedTuple):
-    """What can be done at a desk now: how many people have done each thing, and which of them the member has done."""
+    """What can be done at a desk now: how many people have done each thing, and which of them the member has done.
+
+    ``everybody``: those that are asked of everybody, however many have done them.
+    """
 
     counts: Mapping[str, int]
     finished: Collection[str]
+    everybody: Collection[str] = ()
 
 
 class Leased(NamedTuple):
@@ -104,17 +108,24 @@ class _Desk:
         leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=now)
         others = leases.exclude(author=member.author)
         own = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
-        self.salt, self.counts, self.finished = f"{member.author}/{desk}", done.counts, set(done.finished)
+        self.salt, self.finished = f"{member.author}/{desk}", set(done.finished)
         self.held = [subject for subject in own if subject in done.counts and subject not in self.finished]
         self.over = self.finished.intersection(own)  # what they had done before counts again
         self.nobody_else = not others.filter(at_hand).exists()
+        self.everybody = frozenset(done.everybody)
         promised = others.filter(done=False).values_list("subject")
-        self.loads = self._with(dict(promised.annotate(Count("pk"))))
-        self.firm_loads = self._with(dict(promised.filter(at_hand).annotate(Count("pk"))))
+        self.counts = self._with(done.counts, {}, ())
+        self.loads = self._with(done.counts, dict(promised.annotate(Count("pk"))), self.held)
+        self.firm_loads = self._with(done.counts, dict(promised.filter(at_hand).annotate(Count("pk"))), self.held)
 
-    def _with(self, promised: Mapping[str, int]) -> dict[str, int]:
-        """Return the load of everything; ``promised``: what others hold of it."""
-        return {thing: n + promised.get(thing, 0) + (thing in self.held) for thing, n in self.counts.items()}
+    def _with(self, counts: Mapping[str, int], promised: Mapping[str, int], held: Sequence[str]) -> dict[str, int]:
+        """Return the load of everything; ``promised``: what others hold of it.
+
+        What everybody does stands among the least loaded of the rest, so that nobody can tell it from them.
+        """
+        loads = {thing: n + promised.get(thing, 0) + (thing in held) for thing, n in counts.items()}
+        rest = [n for thing, n in loads.items() if thing not in self.finished | self.everybody]
+        return loads | dict.fromkeys(self.everybody, min(rest, default=0))
 
     def left(self, target: int) -> int:
         lacking = {thing for thing, n in self.counts.items() if n < target}
@@ -127,7 +138,7 @@ class _Desk:
 
     def _free(self, target: int, loads: Mapping[str, int]) -> list[str]:
         mine = self.finished.union(self.held) & loads.keys()
-        most = min([target - 1, *(loads[thing] for thing in mine if not self.nobody_else)])
+        most = min([target - 1, *(loads[thing] for thing in mine - self.everybody if not self.nobody_else)])
         free = [thing for thing, n in loads.items() if thing not in mine and n <= most]
         return sorted(free, key=lambda thing: (loads[thing], self.loads[thing], self._place(thing)))
 

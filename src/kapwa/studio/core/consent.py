@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from kapwa.studio.core.interface import SOURCE
 from kapwa.studio.core.tables import ConsentText, Membership, Project
@@ -25,8 +24,6 @@ SCOPES = {
     PROGRESS: _("Coordinators may see how much I have done, and on which day I did something last."),
 }
 FIRST_TEXTS = Path(__file__).parents[1] / "templates" / "studio" / "first_consent"
-AGE_BANDS = ("18-24", "25-34", "35-44", "45-54", "55-64", gettext_noop("65 and over"))
-DEMOGRAPHICS = ("age_band", "gender", "locality", "languages")
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,69 +15,35 @@ from django.template.loader import render_to_string
 
 from kapwa.analysis.datasheet import gather, render
 from kapwa.analysis.datasheet.facts import flat
-from kapwa.studio.core.consent import DEMOGRAPHICS
+from kapwa.studio.core.aside import REASONS
+from kapwa.studio.core.background import FEWEST, anonymous, answers_to, asked, tells_apart
 from kapwa.studio.core.tables import Event, Membership, Project, Release
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
-
-# No group of fewer people is told of, nor can it be had by taking the others away.
-FEWEST = 5
-_OTHER = "others, or not said"
 
 
 def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]) -> dict[str, Any]:
     """Return what the log and people say of how ``items`` came about, without a name or text of anybody.
 
-    How often people did what, and how many; the consent texts they agreed to; and what they said of themselves, in
-    groups of at least five. Of the people ``unwilling`` to be published nothing is said.
+    How often people did what, and how many; the consent texts they agreed to; and what those who agreed to that said
+    of themselves, in groups of at least five. Of the people ``unwilling`` to be published nothing is said.
     """
     begun = {item.partition(":")[0] for item in items}
     about = Event.objects.filter(Q(uuid__in=begun) | Q(subject__in=begun), project=project, erased=False)
     people = Count("actor", distinct=True, filter=~Q(actor=""))  # what nobody did any more is nobody's
     did = about.values("kind").annotate(times=Count("pk"), people=people).order_by("kind")
     authors = set(about.values_list("actor", flat=True)) - set(unwilling)
-    members = Membership.objects.filter(project=project, author__in=authors).select_related("person")
-    demographics = [member.person.demographics for member in members if member.person is not None]
-    groups = {name: anonymous(person.get(name, "") for person in demographics) for name in DEMOGRAPHICS}
+    members = Membership.objects.filter(project=project, author__in=authors).order_by("author")
+    public = members.filter(background_public=True)
+    groups = {question.key: anonymous(answers_to(public, question.key)) for question in asked(project)}
     earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
-    held = [name for name, now in groups.items() if any(_tells_apart(past.get(name, {}), now) for past in earlier)]
+    held = [name for name, now in groups.items() if any(tells_apart(past.get(name, {}), now) for past in earlier)]
     return {
         "did": [[row["kind"], row["times"], row["people"]] for row in did],
         "consents": sorted({member.consent_version for member in members if member.consent_version}),
         "people": {name: now for name, now in groups.items() if now and name not in held},
         "held": held,
     }
-
-
-def anonymous(values: Iterable[str]) -> dict[str, int]:
-    """Count people by what they said, in groups of at least five; {} where even all together are fewer.
-
-    Smaller groups, and who said nothing, are one group. Where that has fewer than five, the next smallest joins it, so
-    that no small group can be had by taking others from the whole.
-    """
-    counts = Counter(value.strip() for value in values)
-    rest = counts.pop("", 0)
-    for value, n in sorted(counts.items(), key=lambda pair: (pair[1], pair[0])):
-        if n < FEWEST or 0 < rest < FEWEST:
-            rest += counts.pop(value)
-    if not counts and rest < FEWEST:
-        return {}
-    return {**dict(sorted(counts.items())), **({_OTHER: rest} if rest else {})}
-
-
-def _tells_apart(past: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Whether two releases' counts together tell something of fewer than five people: of those who came or left.
-
-    Groups that both name may differ by nobody or by five and more, and so may all others together; where a group is
-    named once only, somebody changed, so the others must differ by five and more.
-    """
-    if not past or not now:
-        return False
-    both = (past.keys() & now.keys()) - {_OTHER}
-    rest = sum(now.values()) - sum(past.values()) - sum(now[name] - past[name] for name in both)
-    changes = [abs(rest), *(abs(now[name] - past[name]) for name in both)]
-    named_once = (past.keys() ^ now.keys()) - {_OTHER}
-    return any(0 < n < FEWEST for n in changes) or bool(named_once and not rest)
 
 
 def datasheet(release: Release, folder: Path, mechanism: str) -> str:
@@ -100,6 +65,9 @@ def datasheet(release: Release, folder: Path, mechanism: str) -> str:
     for name in known["held"]:
         text = f"{name.replace('_', ' ')}: left out: beside an earlier release it would tell of fewer than {FEWEST}."
         sheet.tell("collection.workers", text, source)
+    if "aside" in known:
+        reasons = [[REASONS[reason], n] for reason, n in known["aside"].items()]
+        sheet.table("preprocessing.done", ["why answers of a person were set aside, by two people", "people"], reasons)
     return render(sheet)
 
 

@@ -29,7 +29,7 @@ _CODES = frozenset({"language", "category", "best", "topic", "country", "culture
 _QUOTED = 20
 _SENTENCE_END = re.compile(r"(?<=[.!?…؟۔።।。！？])|\n")
 # What of a project's settings is somebody's own text; to its title, culture, licence and consent text others agreed.
-_SETTINGS = ("contact", "collected", "limits")
+_SETTINGS = ("contact", "collected", "limits", "background_own")
 
 
 def erase_author(project: Project, author: str) -> None:
@@ -199,7 +199,7 @@ def forget(member: Membership) -> None:
     Lease.objects.filter(author=member.author).delete()
     person = member.person
     member.person, member.pseudonym, member.credit, member.roles = None, "", "", []
-    member.consented = None  # what their words may be used for stays with the words
+    member.consented, member.background = None, {}  # what their words may be used for stays with the words
     member.save()
     if person is not None and not person.memberships.exists():
         for visit in Session.objects.iterator():  # on other devices, too

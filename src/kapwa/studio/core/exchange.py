@@ -61,7 +61,14 @@ def export_project(project: Project, out: Path, *, whole: bool = True, secret: P
         rows["events"] = [row for row in rows["events"] if str(row["uuid"]) not in hidden]
         rows["invitations"] = rows["people"] = []
         # What their words may be used for stays with the words; no name is beside who answered what.
-        nobody = {"person_id": None, "pseudonym": "", "credit": "", "roles": [], "left": timezone.now()}
+        nobody = {
+            "person_id": None,
+            "pseudonym": "",
+            "credit": "",
+            "roles": [],
+            "left": timezone.now(),
+            "background": {},
+        }
         rows["members"] = [row | nobody for row in rows["members"]]
     if secret is not None:
         write_private(secret, salt)

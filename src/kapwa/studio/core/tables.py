@@ -56,6 +56,11 @@ class Project(models.Model):
     # How many people answer each everyday question, and how many answers each of them may give.
     people_each = models.PositiveSmallIntegerField(default=5)
     answers_each = models.PositiveSmallIntegerField(default=3)
+    # How many of the questions that somebody answered they are asked a second time.
+    repeats_each = models.PositiveSmallIntegerField(default=0)
+    # What people are asked about themselves: keys of ``core.background.STANDARD``, and questions of the project's own.
+    background = models.JSONField(default=list)
+    background_own = models.TextField(blank=True)
     salt = models.CharField(max_length=32, default=new_author)
     created = models.DateTimeField(default=timezone.now)
 
@@ -84,7 +89,6 @@ class Person(AbstractBaseUser):
     no_contact = models.BooleanField(default=False)
     # Where reminders go, for who wants them; "" for nobody.
     email = models.EmailField(blank=True)
-    demographics = models.JSONField(default=dict)
     created = models.DateTimeField(default=timezone.now)
 
     USERNAME_FIELD = "access"
@@ -109,6 +113,9 @@ class Membership(models.Model):
     consent_version = models.PositiveIntegerField(default=0)
     consent_scopes = models.JSONField(default=list)
     consented = models.DateTimeField(null=True)
+    # What they said about themselves, by the key of the question, and whether releases may count it.
+    background = models.JSONField(default=dict)
+    background_public = models.BooleanField(default=False)
     joined = models.DateTimeField(default=timezone.now)
     left = models.DateTimeField(null=True)
 

@@ -11,10 +11,11 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
+from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
-from kapwa.studio.questions.tables import Answer, Decision, Question, Wording
+from kapwa.studio.questions.tables import DESK, Answer, Decision, Question, Wording
 
 
 @kind("answer.given", remarks=("depends",))
@@ -22,10 +23,15 @@ def answer_given(event: Event, *, live: bool) -> None:
     """The subject is a question.
 
     Body: ``language``, ``question_revision`` and ``wording_revision`` (that were seen), ``outcome``, ``texts``,
-    ``depends``.
+    ``depends``; ``again`` where it was asked a second time: that is kept beside the first answer, and never counts.
     """
     key = {"question": event.subject, "language": event.body["language"], "author": event.actor}
-    Answer.objects.filter(**key).delete()
+    before = Answer.objects.filter(**key)
+    if event.body.get("again"):
+        if not before.update(again=[event.body["outcome"], *event.body["texts"]]):
+            raise RefusedError(_("This question no longer exists."))
+        return
+    before.delete()
     Answer.objects.create(**common(event) | event.body | key)
     if not _recount(event):  # an erasure may have taken the wording, and not the question
         row_or_refused(Question, event, _("This question no longer exists."))
@@ -40,19 +46,25 @@ def _recount(event: Event) -> bool:
 
     Returns whether it is worded in the language of the answers.
     """
-    wording, language = Wording.objects.filter(id=_wording(event)), event.body["language"]
-    row = wording.values_list("counted", "question__revision", "revision").first()
-    if row is None:
+    wording = Wording.objects.filter(id=_wording(event)).select_related("question").first()
+    if wording is None:
         return False
-    counted, *now = row
-    if event.kind != "answer.given" or not counted:
-        counted = [now]
-        for decision in Decision.objects.filter(wording=_wording(event), kind="answers.confirmed"):
-            counted += decision.body["seen"] if decision.body["now"] == now else []
-    answers = Answer.objects.filter(question=event.subject, language=language).order_by()
-    rows = answers.values_list("question_revision", "wording_revision").annotate(Count("pk"))
-    wording.update(counted=counted, people=sum(n for *seen, n in rows if seen in counted))
+    if event.kind != "answer.given" or not wording.counted:
+        now = [wording.question.revision, wording.revision]
+        wording.counted = [now]
+        for decision in Decision.objects.filter(wording=wording.id, kind="answers.confirmed"):
+            wording.counted += decision.body["seen"] if decision.body["now"] == now else []
+    count_people(wording)
     return True
+
+
+def count_people(wording: Wording) -> None:
+    """Note how many people's answers count for a wording; those that are set aside do not, so that others are asked."""
+    answers = Answer.objects.filter(question=wording.question_id, language=wording.language).order_by()
+    answers = answers.exclude(author__in=set_aside(wording.project_id, DESK))
+    rows = answers.values_list("question_revision", "wording_revision").annotate(Count("pk"))
+    wording.people = sum(n for *seen, n in rows if seen in wording.counted)
+    wording.save(update_fields=("counted", "people"))
 
 
 def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:

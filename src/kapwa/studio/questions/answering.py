@@ -16,19 +16,21 @@ from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.roles import ANSWERER
 from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.questions.events import PROMPT, askable, was_agreed
-from kapwa.studio.questions.tables import ANSWERED, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
+from kapwa.studio.questions.tables import ANSWERED, DESK, NO_ANSWER, NOT_APPLICABLE, UNKNOWN, Answer, Wording
 
 LONGEST = 200  # characters of one answer: a few words, not a text
 LONGEST_DEPENDS = 1000
 # What parts answers in the answer form, in the scripts that have a sign of their own for it.
 _PARTING = re.compile("[;；؛\n]")
-_SEEN = re.compile(r"(.+):(\d{1,9})\.(\d{1,9})")
+_SEEN = re.compile(r"(.+):(\d{1,9})\.(\d{1,9})(\+?)")
+# How many answers later somebody may be asked the same a second time; what marks that in its lease and revision.
+_LATER, _AGAIN = 10, "+"
 
 
 class AnsweringDesk:
     """Questions as they are worded in the member's languages, each to so many people as the project says."""
 
-    name = "answers"
+    name = DESK
     kind = "answer.given"
     roles = frozenset({ANSWERER})
 
@@ -43,18 +45,21 @@ class AnsweringDesk:
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
         leased = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
-        wordings = Wording.objects.select_related("question").in_bulk(leased.subjects)
-        return Work([self._task(member.project, wordings[subject]) for subject in leased.subjects], leased.left)
+        wordings = Wording.objects.select_related("question", "project").in_bulk(
+            [lease.rstrip(_AGAIN) for lease in leased.subjects]
+        )
+        tasks = [self._task(wordings[lease.rstrip(_AGAIN)], again=lease.endswith(_AGAIN)) for lease in leased.subjects]
+        return Work(tasks, leased.left)
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
         match = _SEEN.fullmatch(seen)
-        wordings = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
+        wordings = Wording.objects.select_related("question", "project").exclude(question__kind=PROMPT)
         wording = wordings.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
         if match is None or wording is None:
             return None
         known = 1 <= int(match[2]) <= wording.question.revision and was_agreed(wording, int(match[3]))
-        return self._task(member.project, wording, seen) if known else None
+        return self._task(wording, seen, again=bool(match[4])) if known else None
 
     def left(self, member: Membership) -> int:
         """Return how many questions wait for the member, now or once others have caught up."""
@@ -62,7 +67,7 @@ class AnsweringDesk:
 
     def body(self, member: Membership, task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the event's body; raise FieldError for an answer that holds several."""
-        language, question, wording = _SEEN.fullmatch(task.seen).groups()  # type: ignore[union-attr]
+        language, question, wording, again = _SEEN.fullmatch(task.seen).groups()  # type: ignore[union-attr]
         spoken, texts = language_for(language), dict[str, str]()
         for field in task.fields:
             if not values[field.name] or field.name == "depends":
@@ -79,15 +84,16 @@ class AnsweringDesk:
             "outcome": values["button"],
             "texts": list(texts.values()),
             "depends": values["depends"],
+            **({"again": True} if again else {}),
         }
 
-    def _task(self, project: Project, wording: Wording, seen: str = "") -> Task:
+    def _task(self, wording: Wording, seen: str = "", *, again: bool) -> Task:
         written = {"kind": "text", "language": wording.language}
         answer = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
         another = _("Another answer, if there is one")
         fields = (
             Field("answer_1", _("Your answer"), required=True, **answer),
-            *(Field(f"answer_{place}", another, **answer) for place in range(2, project.answers_each + 1)),
+            *(Field(f"answer_{place}", another, **answer) for place in range(2, wording.project.answers_each + 1)),
             Field("depends", _("If your answer depends on something, what is it?"), longest=LONGEST_DEPENDS, **written),
         )
         buttons = (
@@ -97,8 +103,9 @@ class AnsweringDesk:
             Option(NO_ANSWER, _("There is no typical answer")),
         )
         shown = (Shown(_("Question"), wording.text, wording.language),)
-        seen = seen or f"{wording.language}:{wording.question.revision}.{wording.revision}"
-        return Task(self.name, wording.question_id, seen, shown, fields, buttons, lease=wording.id)
+        mark = _AGAIN if again else ""
+        seen = seen or f"{wording.language}:{wording.question.revision}.{wording.revision}{mark}"
+        return Task(self.name, wording.question_id, seen, shown, fields, buttons, lease=wording.id + mark)
 
 
 DESKS[AnsweringDesk.name] = AnsweringDesk()
@@ -115,8 +122,13 @@ def _done(member: Membership) -> Done:
     if not languages:
         likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
         languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
-    asked = askable(project, *languages).values_list("id", "counted", "people", named=True)
+    columns = ("id", "language", "counted", "people", "question__accepted")
+    asked = askable(project, *languages).values_list(*columns, named=True)
+    checks = {row.id for row in asked if row.language in row.question__accepted}
     answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
-    revisions = answers.values_list("question", "language", "question_revision", "wording_revision")
-    seen = {f"{question}:{language}": shown for question, language, *shown in revisions}
-    return Done({row.id: row.people for row in asked}, {row.id for row in asked if seen.get(row.id) in row.counted})
+    seen = {f"{answer.question}:{answer.language}": answer for answer in answers}
+    finished = {row.id for row in asked if row.id in seen and seen[row.id].revisions in row.counted}
+    again = [thing for thing in list(seen)[:-_LATER] if thing in finished - checks and not seen[thing].again]
+    due = project.repeats_each - sum(bool(answer.again) for answer in answers)
+    repeats = dict.fromkeys((thing + _AGAIN for thing in again[: max(0, due)]), 0)
+    return Done({row.id: row.people for row in asked} | repeats, finished, checks | repeats.keys())

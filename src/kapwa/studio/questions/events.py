@@ -79,6 +79,14 @@ def question_written(event: Event, *, live: bool) -> None:
     _word(event, made, language=made.language, text=made.text, revision=made.revision)
 
 
+@kind("question.checked")
+def question_checked(event: Event, *, live: bool) -> None:
+    """The subject is a question. Body: ``language``, ``accepted``: the known answers in it; none: it is no check."""
+    question = _question(event, live=live)
+    accepted = {**question.accepted, event.body["language"]: event.body["accepted"]}
+    change(question, accepted={tag: texts for tag, texts in accepted.items() if texts})
+
+
 @kind("question.revised", counted="subject")
 def question_revised(event: Event, *, live: bool) -> None:
     """Body: ``base`` (the event of the text that was seen), ``text``, ``topic``, ``kind``.

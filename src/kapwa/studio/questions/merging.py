@@ -64,6 +64,11 @@ class Merged(NamedTuple):
         return self.wording.state == APPROVED and not self.wording.question.retired
 
     @property
+    def is_check(self) -> bool:
+        """Whether it has known answers, for checks: no release has it, and nobody merges its answers."""
+        return self.wording.language in self.wording.question.accepted
+
+    @property
     def idks(self) -> dict[str, int]:
         """How many people gave no answer, by the reasons of the answer form."""
         return {reason: sum(answer.outcome == reason for answer in self.counted) for reason in IDK_KEYS}
@@ -99,8 +104,7 @@ def merged_answers(project: Project, wordings: QuerySet[Wording], without: Colle
         counted: list[Answer] = []
         old: list[Answer] = []
         for answer in answers.get(wording.id, ()):
-            seen = [answer.question_revision, answer.wording_revision]
-            (counted if seen in wording.counted else old).append(answer)
+            (counted if answer.revisions in wording.counted else old).append(answer)
         groups = _groups(project, counted, decisions)
         by_people = [group for group in groups if group.people]
         proposed = [group for group in groups if not group.people]

@@ -6,7 +6,7 @@ erased is gone from releases, too, and that each comes out the same as often as 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -14,13 +14,14 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from kapwa.languages.codes import name_of
+from kapwa.studio.core.aside import Aside, set_aside
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.release import Items, Published, ReleaseForm, item_id
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
 from kapwa.studio.questions.events import PROMPT, agreed_texts, askable
 from kapwa.studio.questions.merging import Merged, merged_answers
-from kapwa.studio.questions.tables import Question, Wording
+from kapwa.studio.questions.tables import DESK, Question, Wording
 from kapwa.suites.blend.data import PROMPT_FILE
 
 # Every question of the form has a topic; the name of one goes with who added it.
@@ -74,9 +75,11 @@ class EverydayRelease(ReleaseForm):
         wanted = any(map(_is_english, [*self.project.languages, *used.values_list("language", flat=True)]))
         english = {word.question_id: word.text_event for word in asked if wanted and _is_english(word.language)}
         items = {}
-        for merged in merged_answers(self.project, asked, unwilling):
+        for merged in merged_answers(self.project, asked, {*unwilling, *set_aside(self.project, DESK)}):
             pk = merged.wording.question_id
             texts = {"about": about[pk], "wording": merged.wording.text_event, "english": english.get(pk, "")}
+            if merged.is_check:
+                continue
             if merged.counted and (texts["english"] or not wanted) and barred.isdisjoint(texts.values()):
                 items[merged.wording.id] = texts | _answers(merged, barred)
         return items
@@ -138,18 +141,20 @@ class EverydayRelease(ReleaseForm):
     def authors(self, items: Items) -> set[str]:
         """Return who worded the questions, and whose answers count."""
         texts = {item[name] for item in items.values() for name in ("english", "wording")} - {""}
-        merged = merged_answers(self.project, Wording.objects.filter(id__in=list(items)))
+        wordings = Wording.objects.filter(id__in=list(items))
+        merged = merged_answers(self.project, wordings, set_aside(self.project, DESK))
         answered = {answer.author for wording in merged for answer in wording.counted}
         return answered | {self._events[text].actor for text in texts}
 
     def facts(self, items: Items) -> dict[str, Any]:
-        """Return, by language and id, the texts of agreed prompts."""
+        """Return, by language and id, the texts of agreed prompts; and why answers of people are set aside, if any."""
         barred = self._barred(unwilling_authors(self.project))
         prompts: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for wording in agreed_texts(self.project, *self._tags).filter(question__kind=PROMPT):
             if wording.text_event not in barred:
                 prompts[wording.language][wording.question_id] = wording.text_event
-        return {"prompts": prompts}
+        reasons = Counter(aside.reason for aside in Aside.objects.filter(project=self.project, desk=DESK, agreed=True))
+        return {"prompts": prompts} | ({"aside": dict(sorted(reasons.items()))} if reasons else {})
 
 
 def _is_english(tag: str) -> bool:

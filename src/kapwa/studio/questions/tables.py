@@ -8,6 +8,8 @@ from kapwa.studio.core.agreeing import AgreedText
 from kapwa.studio.core.tables import ID, Authored, Current
 from kapwa.suites.blend.questions import IDK_KEYS
 
+# The desk at which people answer.
+DESK = "answers"
 # How somebody finished: with answers, or without any for one of the answer form's reasons.
 ANSWERED = "answered"
 
@@ -19,6 +21,7 @@ class Question(Authored):
     """A question about everyday life as it is now. ``revision`` grows with its text; wordings of older ones are old.
 
     ``text_event``: the event that its text came by; ``name``: its id in the table that it was imported from, else "".
+    ``accepted``: by language, known answers that make it a check there: everybody is asked it, and no release has it.
     """
 
     number = models.PositiveIntegerField()
@@ -30,6 +33,7 @@ class Question(Authored):
     revision = models.PositiveIntegerField(default=1)
     text_event = models.CharField(max_length=ID, blank=True)
     retired = models.BooleanField(default=False)
+    accepted = models.JSONField(default=dict)
 
 
 class Wording(AgreedText):
@@ -53,7 +57,8 @@ class Answer(Current):
     """What one person answered to one question in one language; their last answer is the one there is.
 
     ``outcome``: ANSWERED, or one of IDK_KEYS and no ``texts``. ``depends``: what it depends on, in their words.
-    ``question_revision`` and ``wording_revision``: of what they were shown.
+    ``question_revision`` and ``wording_revision``: of what they were shown. ``again``: outcome and texts of the same
+    person to the same question asked a second time, which counts for nothing else.
     """
 
     question = models.CharField(max_length=ID, db_index=True)
@@ -63,7 +68,13 @@ class Answer(Current):
     outcome = models.CharField(max_length=16)
     texts = models.JSONField(default=list)
     depends = models.TextField(blank=True)
+    again = models.JSONField(default=list)
     author = models.CharField(max_length=16, blank=True, db_index=True)
+
+    @property
+    def revisions(self) -> list[int]:
+        """The revisions of question and wording that the person was shown."""
+        return [self.question_revision, self.wording_revision]
 
 
 class Decision(Authored):

@@ -12,10 +12,9 @@ from kapwa.datasets.sheets import DRAW, sheet_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.judging.draws import read_draw
 from kapwa.judging.rubrics import CANNOT
-from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.people.labelling import agreement_by_culture
 from kapwa.records import Item
 from kapwa.report.people import agreement_table
-from kapwa.stats.agreement import Coefficient
 from kapwa.studio.ratings.events import drawn_item
 from kapwa.tables_io import read_sheet
 
@@ -89,30 +88,21 @@ def label_of(item: Mapping[str, str], values: Mapping[str, str]) -> dict[str, st
 
 def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what people said so far as a block of a report; the scores that it corrects need the runs."""
-    labelled = [{**row, "label": row[row["criterion"]]} for row in rows]
-    by_answer: dict[tuple[str, str, str], dict[str, str]] = {}
-    for row in labelled:
-        if row["label"] != CANNOT:
-            by_answer.setdefault((row["draw"], row["answer"], row["cluster"]), {})[row["rater"]] = row["label"]
-    raters = sorted({row["rater"] for row in labelled})
-    table = [[labels.get(rater) for rater in raters] for labels in by_answer.values()]
-    yes, labels = (sum(row["label"] in wanted for row in labelled) for wanted in (("yes",), ("yes", "no")))
-    sentences = [
-        f"{len(raters)} people gave {labels} labels of {len(by_answer)} answers: {yes} yes, {labels - yes} no."
-    ]
-    if cannot := len(labelled) - labels:
+    about, values = ("item_id", "cluster", "variant", "answer", "rater"), {"yes": 1.0, "no": 0.0}
+    # An answer's code is one of its draw.
+    lines = [[row["draw"], *(row[name] for name in about[1:])] for row in rows]
+    labels = pl.DataFrame(lines, schema=about, orient="row").with_columns(
+        pl.Series("value", [values.get(row[row["criterion"]]) for row in rows], pl.Float64), culture=pl.lit("")
+    )
+    n, yes, raters = labels["value"].count(), int(labels["value"].sum()), labels["rater"].n_unique()
+    answers = labels.drop_nulls("value").select("item_id", "answer", "cluster").n_unique()
+    sentences = [f"{raters} people gave {n} labels of {answers} answers: {yes} yes, {n - yes} no."]
+    if cannot := len(labels) - n:
         sentences.append(f"{cannot} times somebody could not assess an answer, which counts neither as yes nor as no.")
-    tables = []
-    if len(raters) > 1 and any(len(line) > 1 for line in by_answer.values()):
-        wanted: tuple[Coefficient, ...] = ("percent", "cohen", "krippendorff-nominal")
-        clusters = [cluster for _, _, cluster in by_answer]
-        agreement = agreement_rows(table, clusters, seed=1, coefficients=wanted)
-        frame = pl.DataFrame([{"culture": "", **row} for row in agreement], schema={"culture": pl.String, **SCHEMA})
-        tables.append(
-            agreement_table("audit-agreement", "Agreement between people", frame, {"": labelled[0]["culture"]})
-        )
+    frame, whose = agreement_by_culture(labels, 1), {"": rows[0]["culture"]}
+    tables = [agreement_table("audit-agreement", "Agreement between people", frame, whose)] if frame.height else []
     notes = [
         "The labels correct the scores of the runs they are of: kapwa audit apply RUN --labels DRAW --labels TABLE"
     ]
-    criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in labelled))
+    criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in rows))
     return {"sentences": sentences, "tables": tables, "more": [], "criteria": criteria, "notes": notes}

@@ -24,6 +24,7 @@ from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.records import Item
 from kapwa.report.people import choice_block, people_blocks
+from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.evaluating import runs_of
 from kapwa.studio.core.forms import PATHS, Stage
@@ -74,7 +75,9 @@ def _table(kind: str, rows: list[dict[str, Any]]) -> bytes:
 
 def _rows(project: Project, kind: str) -> list[dict[str, Any]]:
     drawn = _drawn(project, checked_kind(kind))
-    rows = [_row(project, thing, judgement) for thing in drawn for judgement in thing.judgements.all()]
+    aside = set_aside(project, kind)
+    judged = [(thing, judgement) for thing in drawn for judgement in thing.judgements.all()]
+    rows = [_row(project, *pair) for pair in judged if pair[1].author not in aside]
     if not rows:
         hint = f"Draw: kapwa studio tasks {project.slug} RUN --kind {kind}"
         raise UsageError(_("Nobody has judged anything of this kind yet."), hint=hint)

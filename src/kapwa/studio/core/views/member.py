@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.studio.core import consent as texts
 from kapwa.studio.core import withdrawals
+from kapwa.studio.core.background import asked
 from kapwa.studio.core.erasure import clear_traces, erase_author, forget
 from kapwa.studio.core.evaluating import delete_evaluations
 from kapwa.studio.core.forms import form_of
@@ -75,10 +76,6 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
             return show_code(request, member, code, "../me/")
         pseudonym = tidy_line(request.POST.get("pseudonym", ""), 80)
         refuse_taken(visit.project, pseudonym, person)
-        known = {name: tidy_line(request.POST.get(name, ""), 200) for name in texts.DEMOGRAPHICS}
-        if known["age_band"] not in texts.AGE_BANDS:
-            del known["age_band"]
-        person.demographics = {name: value for name, value in known.items() if value}
         person.name, person.contact = (tidy_line(request.POST.get(name, ""), 200) for name in ("name", "contact"))
         person.no_contact = person.no_contact and not person.contact
         person.email = _checked_email(request.POST.get("email", person.email))
@@ -91,7 +88,7 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
     spoken = [language(tag) for tag in visit.project.languages]
     by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
     done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
-    return show(visit, "me", person=person, ages=texts.AGE_BANDS, spoken=spoken, done=done)
+    return show(visit, "me", person=person, spoken=spoken, done=done, asks=asked(visit.project))
 
 
 def _checked_email(typed: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,10 +12,11 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.languages.phrases import is_non_answer
-from kapwa.people.answers import AnswerAgreement, agreement_of
+from kapwa.people.answers import agreement_of
+from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.languages import language
 from kapwa.studio.core.release import item_id
-from kapwa.studio.core.roles import COORDINATORS, MERGERS
+from kapwa.studio.core.roles import COORDINATORS, MERGERS, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Project
 from kapwa.studio.core.text import key_of, tidy_line
@@ -23,7 +24,7 @@ from kapwa.studio.core.views.common import act, as_file, named_agreement, show
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, merged_answers
 from kapwa.studio.questions.suggesting import suggestions
-from kapwa.studio.questions.tables import Decision, Wording
+from kapwa.studio.questions.tables import DESK, Decision, Wording
 from kapwa.tables_io import csv_bytes
 
 _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends", "question")
@@ -33,16 +34,19 @@ _COLUMNS = ("item_id", "rater", "answer", "outcome", "counts", "texts", "depends
 def answers(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show, for a language, how many people answered each question, what most say, and how far they agree."""
     tag, tags = _language_of(request, visit.project)
-    merged = _collected(visit.project, tag)
-    agreement = agreed(answer_rows(visit.project, merged))
-    rows = agreement.agreement.to_dicts() if agreement else []
+    aside = set_aside(visit.project, DESK)
+    merged = _collected(visit.project, tag, aside)
+    everybody = agreed(visit.project, _collected(visit.project, tag)) if aside else []
     return show(
         visit,
         "answers",
         rows=merged,
         own=language(tag),
         languages=[language(language_tag) for language_tag in tags],
-        agreement=named_agreement(rows),
+        agreement=named_agreement(agreed(visit.project, merged)),
+        everybody=named_agreement(everybody),
+        aside=len(aside),
+        quality=visit.may(MODERATORS),
         people=len({answer.author for wording in merged for answer in (*wording.counted, *wording.old)}),
         stale=sum(len(wording.old) for wording in merged),
     )
@@ -56,16 +60,27 @@ def _language_of(request: HttpRequest, project: Project) -> tuple[str, list[str]
     return wanted if wanted in tags else project.language, tags
 
 
-def _collected(project: Project, tag: str) -> list[Merged]:
-    """The wordings in a language that are asked, or were answered, with their answers."""
+def _collected(project: Project, tag: str, without: Collection[str] = ()) -> list[Merged]:
+    """The wordings in a language that are asked, or were answered, with their answers; checks are on a page apart."""
     wordings = Wording.objects.filter(project=project, language=tag).exclude(question__kind=PROMPT)
-    return [each for each in merged_answers(project, wordings) if each.asked or each.counted or each.old]
+    every = merged_answers(project, wordings, without)
+    return [merged for merged in every if not merged.is_check and (merged.asked or merged.counted or merged.old)]
 
 
-def answer_rows(project: Project, merged: Sequence[Merged]) -> list[list[str]]:
+def agreed(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
+    """Return how far people agree in their first answers after merging, as ``kapwa agreement`` does of the table."""
+    heads: dict[str, dict[str, str]] = {}
+    for item, who, head, *_rest in answer_rows(project, merged):
+        if head:
+            heads.setdefault(item, {})[who] = head
+    return agreement_of(heads).agreement.to_dicts() if heads else []
+
+
+def answer_rows(project: Project, merged: Sequence[Merged], aside: Collection[str] = ()) -> list[list[str]]:
     """Return the table of answers, whose columns are _COLUMNS; people are codes, the same in each table of a project.
 
-    Codes stand nowhere else, and the rows are in their order: that in which answers came would say whose each is.
+    Codes tell nothing of anybody, and the rows are in their order: that in which answers came would say whose each is.
+    Answers of the authors in ``aside`` count nowhere.
     """
     rows = []
     for wording in merged:
@@ -73,25 +88,17 @@ def answer_rows(project: Project, merged: Sequence[Merged]) -> list[list[str]]:
         for counts, answers in (("yes", wording.counted), ("no", wording.old)):
             for answer in answers:
                 who, head = f"p{key_of(project, answer.author)}", first.get(answer.author, "")
-                cells = (answer.outcome, counts, ";".join(answer.texts), answer.depends, wording.wording.text)
-                rows.append([item, who, head if counts == "yes" else "", *cells])
+                used = "set aside" if answer.author in aside else counts
+                cells = (answer.outcome, used, ";".join(answer.texts), answer.depends, wording.wording.text)
+                rows.append([item, who, head if used == "yes" else "", *cells])
     return sorted(rows)
-
-
-def agreed(rows: Sequence[Sequence[str]]) -> AnswerAgreement | None:
-    """Return how far people agree in their first answers after merging, as ``kapwa agreement`` does of the table."""
-    heads: dict[str, dict[str, str]] = {}
-    for item, who, head, *_rest in rows:
-        if head:
-            heads.setdefault(item, {})[who] = head
-    return agreement_of(heads) if heads else None
 
 
 @page("answers/table/", read=COORDINATORS)
 def answers_table(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Give every answer of a language as a table that spreadsheets and ``kapwa agreement`` read."""
     tag, _tags = _language_of(request, visit.project)
-    rows = answer_rows(visit.project, _collected(visit.project, tag))
+    rows = answer_rows(visit.project, _collected(visit.project, tag), set_aside(visit.project, DESK))
     content = csv_bytes(_COLUMNS, rows)
     return as_file(content, f"{visit.project.slug}-answers-{tag}.csv", "text/csv; charset=utf-8")
 
@@ -101,8 +108,9 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     """Show the answers to a question with what may mean the same; take what a person decides."""
     tag, _tags = _language_of(request, visit.project)
     wordings = Wording.objects.filter(project=visit.project, language=tag, question__number=number)
-    merged = next(iter(merged_answers(visit.project, wordings.exclude(question__kind=PROMPT))), None)
-    if merged is None:
+    wordings, aside = wordings.exclude(question__kind=PROMPT), set_aside(visit.project, DESK)
+    merged = next(iter(merged_answers(visit.project, wordings, aside)), None)
+    if merged is None or merged.is_check:
         raise Http404
     if request.method == "POST":
         kind, body = _decision(request, merged)

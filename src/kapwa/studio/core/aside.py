@@ -1,0 +1,36 @@
+"""Setting one person's answers at a desk aside: somebody asks for it with a reason, and a second person agrees.
+
+Nothing is removed: figures and releases go without the answers for as long as it stands, and it can be ended.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_noop
+
+from kapwa.studio.core.tables import Authored, Project
+
+# Why answers are set aside; a datasheet says how often each was the reason.
+REASONS = {
+    "checks": gettext_noop("wrong answers to check questions"),
+    "repeats": gettext_noop("other answers when asked again"),
+    "copied": gettext_noop("copied answers"),
+    "careless": gettext_noop("answers that do not fit the questions"),
+    "other place": gettext_noop("the person does not know the culture"),
+    "wish": gettext_noop("the person asked for it"),
+}
+
+
+class Aside(Authored):
+    """Answers of the author ``who`` at a desk: set aside once somebody else ``agreed``; ``author`` asked for it."""
+
+    who = models.CharField(max_length=16, db_index=True)
+    desk = models.CharField(max_length=40)
+    reason = models.CharField(max_length=20)
+    note = models.TextField(blank=True)
+    agreed = models.BooleanField(default=False)
+
+
+def set_aside(project: Project | int, desk: str) -> set[str]:
+    """Return the authors whose answers at a desk are set aside now."""
+    return set(Aside.objects.filter(project=project, desk=desk, agreed=True).values_list("who", flat=True))

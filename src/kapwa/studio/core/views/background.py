@@ -1,0 +1,70 @@
+"""What people say about themselves: each on a page of their own, and all together in tables for a coordinator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+
+from kapwa.studio.core.background import FEWEST, STANDARD, Question, asked, who_took_part
+from kapwa.studio.core.roles import COORDINATORS, EVERYONE
+from kapwa.studio.core.security import Visit, page
+from kapwa.studio.core.tables import Membership, change
+from kapwa.studio.core.text import tidy
+from kapwa.studio.core.views.common import act, show
+
+
+class AboutForm(forms.Form):
+    """What a project asks a person about themselves; nothing is kept unless they agree to that."""
+
+    agree = forms.BooleanField(required=False)
+    public = forms.BooleanField(required=False)
+
+    def __init__(self, questions: list[Question], *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.answers, self.keys = dict[str, str](), [question.key for question in questions]
+        for question in questions:
+            options = [("", "–"), *((choice, _(choice)) for choice in question.choices)]
+            line = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"dir": "auto"}))
+            field = forms.ChoiceField(required=False, choices=options) if question.choices else line
+            field.label, self.fields[question.key] = _(question.text), field
+
+    def clean(self) -> None:
+        """Keep what was answered, by the key of the question; refuse it where the person does not agree to that."""
+        self.answers = {key: text for key in self.keys if (text := self.cleaned_data.get(key))}
+        if self.answers and not self.cleaned_data["agree"]:
+            self.add_error("agree", _("Agree to this, or empty all fields."))
+
+
+@page("about/", read=EVERYONE, write=EVERYONE)
+def about(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Ask a person about themselves; whoever empties all fields has nothing kept."""
+    member, questions = visit.member, asked(visit.project)
+    now = {**member.background, "agree": bool(member.background), "public": member.background_public}
+    form = AboutForm(questions, request.POST if request.method == "POST" else None, initial=now)
+    if form.is_valid():
+        public = bool(form.answers) and form.cleaned_data["public"]
+        change(member, background=form.answers, background_public=public)
+        scopes = ["background"] * bool(form.answers) + ["background-public"] * public
+        act(visit, "member.agreed", {"version": member.consent_version, "scopes": scopes}, subject=member.author)
+        return redirect("me", project=visit.project.slug)
+    shown = [form[key] for key in form.keys]
+    return show(visit, "about", 400 if form.errors else 200, about=form, shown=shown, fewest=FEWEST)
+
+
+@page("who/", read=COORDINATORS, write=COORDINATORS)
+def who(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show who took part, in groups of at least five; choose what people are asked about themselves."""
+    project = visit.project
+    if request.method == "POST":
+        project.background = [key for key in STANDARD if key in request.POST.getlist("background")]
+        project.background_own = tidy(request.POST.get("background_own", ""), 5000)
+        project.save()
+        act(visit, "project.changed", {"names": ["background", "background_own"]})
+        return redirect("who", project=project.slug)
+    people = Membership.objects.filter(project=project).exclude(background={}).count()
+    known = [(key, text, key in project.background) for key, (text, _choices) in STANDARD.items()]
+    return show(visit, "who", tables=who_took_part(project), people=people, known=known, fewest=FEWEST)

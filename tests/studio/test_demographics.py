@@ -1,0 +1,202 @@
+"""Who took part: what a project asks, what a person agrees to, and tables that tell of nobody."""
+
+import json
+import zipfile
+from collections import Counter
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from studio_answers import member_of
+from studio_people import Someone, a_situation, accepted
+
+VALUES, GROUPS = st.sampled_from(["", "a", "b", "c"]), st.sampled_from(["", "x", "y", "z"])
+
+
+@given(st.lists(st.tuples(VALUES, GROUPS), max_size=60))
+def test_no_cell_of_fewer_than_five_is_shown_or_had_from_the_sums(
+    empty_database: Path, people: list[tuple[str, str]]
+) -> None:
+    from kapwa.studio.core.background import FEWEST, OTHERS, anonymous, crossed
+
+    values, groups = ([pair[side] for pair in people] for side in (0, 1))
+    table = crossed(values, groups)
+    rows, columns = anonymous(values), anonymous(groups)
+    true = Counter(
+        (value if value in rows else OTHERS, group if group in columns else OTHERS) for value, group in people
+    )
+    if not table:  # nothing could be shown: a small cell hides others
+        assert len(people) < FEWEST or any(n < FEWEST for n in true.values())
+        return
+    assert table.keys() == rows.keys()
+    for row, group in product(rows, columns):
+        shown = table[row][group]
+        assert shown is None or shown == true[row, group]
+        assert shown is None or shown == 0 or shown >= FEWEST
+    lines = [([table[row][group] for group in columns], rows[row]) for row in rows]
+    lines += [([table[row][group] for row in rows], columns[group]) for group in columns]
+    for cells, total in lines:
+        rest = total - sum(cell for cell in cells if cell is not None)
+        assert rest == 0 or rest >= FEWEST
+        assert cells.count(None) != 1 or rest >= FEWEST
+
+
+@pytest.fixture
+def asking(project: Any, people: dict[str, Someone]) -> dict[str, Someone]:
+    """A project that asks for an age, a place, and one thing of its own."""
+    own = "Sa bayan o sa baryo?: bayan； baryo\nAno ang trabaho mo?"
+    people["ana"].post("who/", {"background": ["age_band", "locality", "secret"], "background_own": own})
+    project.refresh_from_db()
+    return people
+
+
+def about(**more: str) -> dict[str, str]:
+    return {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo", "agree": "on", **more}
+
+
+def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(
+    project: Any, asking: dict[str, Someone]
+) -> None:
+    from kapwa.studio.core.background import asked
+    from kapwa.studio.models import Event
+
+    assert [(question.text, len(question.choices)) for question in asked(project)] == [
+        ("Age", 6),
+        ("Where you live", 0),
+        ("Sa bayan o sa baryo?", 2),
+        ("Ano ang trabaho mo?", 0),
+    ]
+    berto = asking["berto"]
+    assert "What the project asks about you" in berto.get("me/")
+    page = berto.post("about/", about(agree=""), status=400)  # not kept without their word, and nothing typed is lost
+    assert "Agree to this, or empty all fields." in page
+    assert 'value="Sagada"' in page
+    assert member_of(berto).background == {}
+    berto.post("about/", about(age_band="7"), status=400)
+    berto.post("about/", about())
+    member = member_of(berto)
+    assert member.background == {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo"}
+    assert not member.background_public
+    event = Event.objects.last()
+    assert (event.kind, event.body["scopes"]) == ("member.agreed", ["background"])
+    assert "Sagada" not in json.dumps(list(Event.objects.values_list("body", flat=True)), ensure_ascii=False)
+    # Whoever empties all fields has nothing kept.
+    berto.post("about/", {"locality": " ", "agree": "on", "public": "on"})
+    member = member_of(berto)
+    assert (member.background, member.background_public) == ({}, False)
+
+
+def test_nothing_asked_is_nothing_shown(project: Any, people: dict[str, Someone]) -> None:
+    assert "asks about you" not in people["berto"].get("me/")
+    assert "asks nothing about you" in people["berto"].get("about/")
+    people["berto"].post("about/", {"locality": "Sagada", "agree": "on"})
+    assert member_of(people["berto"]).background == {}
+    for name in ("berto", "dina", "edo"):
+        people[name].get("who/", status=403)
+
+
+def crowd(project: Any, *groups: tuple[int, str, str]) -> list[str]:
+    """People of a place and a role who agreed that both is counted and published."""
+    from kapwa.studio.models import Membership
+
+    authors = []
+    for n, place, role in groups:
+        for number in range(n):
+            authors.append(f"{len(authors):04d}{place[:4]:_<12}")
+            Membership.objects.create(
+                project=project,
+                author=authors[-1],
+                roles=[role],
+                consent_scopes=["publish"],
+                background={"locality": place.upper() if number == 0 else place},
+                background_public=True,
+            )
+    return authors
+
+
+def test_tables_by_group_and_session_merge_small_groups(project: Any, asking: dict[str, Someone]) -> None:
+    from django.db import transaction
+
+    from kapwa.studio.core.background import who_took_part
+    from kapwa.studio.core.log import record
+
+    authors = crowd(
+        project, (6, "Sagada", "writer"), (7, "Sagada", "answerer"), (6, "Baguio", "writer"), (3, "Ifugao", "writer")
+    )
+    with transaction.atomic():
+        record(project, "session.opened", {"title": "pulong", "attendees": authors[:13], "scribe": ""}, actor="")
+        # A second session: everybody stands in their first.
+        record(project, "session.opened", {"title": "ikalawa", "attendees": authors[5:9], "scribe": ""}, actor="")
+    tables = {question.key: (counts, dict(crossings)) for question, counts, crossings in who_took_part(project)}
+    counts, crossings = tables["locality"]
+    # Three of Ifugao would be too few, so the next smallest group joins them; spelling tells nobody apart.
+    assert counts == {"SAGADA": 13, "others, or not said": 9}
+    assert crossings["Role"] == {
+        "SAGADA": {"answerer": 7, "writer": 6},
+        "others, or not said": {"answerer": 0, "writer": 9},
+    }
+    assert crossings["Session"] == {
+        "SAGADA": {"pulong": 13, "others, or not said": 0},
+        "others, or not said": {"pulong": 0, "others, or not said": 9},
+    }
+    page = asking["ana"].get("who/")
+    assert "Ifugao" not in page.upper().title()
+    assert not any(author in page for author in authors)
+
+
+def test_a_release_counts_only_who_agreed_to_that(project: Any, asking: dict[str, Someone], tmp_path: Path) -> None:
+    from django.db import transaction
+
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.log import record
+    from kapwa.studio.models import Membership, Situation
+
+    asking["berto"].post("situations/new/", a_situation("Liza"))
+    asking["berto"].post("situations/1/submit/")
+    Situation.objects.update(state="in review")
+    for author in crowd(project, (6, "Sagada", "reviewer"), (5, "Baguio", "reviewer")):
+        with transaction.atomic():
+            body = {"round": 1, "choice": "accept"}
+            record(project, "situation.voted", body, actor=author, subject=Situation.objects.get().id)
+    Situation.objects.update(state="accepted")
+    Membership.objects.filter(background__locality__in=("Baguio", "BAGUIO")).update(background_public=False)
+    sheet = (freeze(project, "1.0.0", tmp_path).folder / "DATASHEET.md").read_text()
+    assert "SAGADA | 6" in sheet
+    assert "Baguio" not in sheet.title()
+
+
+def test_a_withdrawal_takes_it_and_no_backup_has_it(project: Any, asking: dict[str, Someone], tmp_path: Path) -> None:
+    from kapwa.studio.core.exchange import export_project
+    from kapwa.studio.models import Membership
+
+    asking["berto"].post("about/", about(public="on"))
+    author = member_of(asking["berto"]).author
+    for whole in (True, False):
+        export_project(project, tmp_path / "archive.zip", whole=whole)
+        with zipfile.ZipFile(tmp_path / "archive.zip") as archive:
+            assert (b"Sagada" in archive.read("members.jsonl")) is whole
+    asking["berto"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    assert Membership.objects.get(author=author).background == {}
+
+
+def test_a_question_goes_with_the_coordinator_who_worded_it(project: Any, asking: dict[str, Someone]) -> None:
+    from kapwa.studio.core.background import asked
+    from kapwa.studio.core.erasure import erase_author
+
+    erase_author(project, member_of(asking["ana"]).author)
+    project.refresh_from_db()
+    assert [question.key for question in asked(project)] == ["age_band", "locality"]
+
+
+def test_what_was_accepted_by_people_is_published_with_no_table_where_nothing_was_asked(
+    project: Any, people: dict[str, Someone], tmp_path: Path
+) -> None:
+    from kapwa.studio.core.freeze import freeze
+
+    people["berto"].post("situations/new/", a_situation("Liza"))
+    people["berto"].post("situations/1/submit/")
+    accepted(people, 1, "carla", "edo")
+    assert "as people chose to say" not in (freeze(project, "1.0.0", tmp_path).folder / "DATASHEET.md").read_text()
