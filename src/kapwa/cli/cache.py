@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kapwa.cli.options import Json, option
+from kapwa.cli.options import Json
 from kapwa.cli.output import note, show, show_json, show_table
 
 app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
@@ -44,13 +44,9 @@ def ls(folder: Folder, json: Json = False) -> None:
 @app.command("prune")
 def prune(
     folder: Folder,
-    older_than: Annotated[str | None, option("AGE", "Answers added before: 12h, 30d, 8w.")] = None,
-    model: Annotated[
-        str | None, option("MODEL", "Answers of this model, or model@revision.", names="--model -m")
-    ] = None,
-    max_size: Annotated[
-        str | None, option("SIZE", "The oldest answers, until the file is no larger: 500M, 2G.")
-    ] = None,
+    older_than: str | None = None,
+    model: str | None = None,
+    max_size: str | None = None,
     json: Json = False,
 ) -> None:
     """Delete answers from a cache; with several options, only those that match all of them.

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import kapwa
-from kapwa.cli.options import option
+from kapwa.cli.options import grouped, option
 from kapwa.cli.output import Harmless, error_object, note, show_json
 from kapwa.errors import KapwaError, nearest
 from kapwa.files import table_rows
@@ -80,9 +80,11 @@ def loaded(name: str) -> Any:
         app.command(name)(verb)
     app.pretty_exceptions_enable = False
     app._add_completion = False
-    for part in app.registered_commands:  # Typer would keep the line breaks that the source has within a paragraph
+    for part in app.registered_commands:
+        # Typer would keep the line breaks that the source has within a paragraph.
         paragraphs = (inspect.getdoc(part.callback) or "").split("\n\n")
         part.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        part.callback = grouped(part.callback, name=f"{name} {part.name}" if app is verb else name)
     command = get_command(app)
     command.name = name
     return command

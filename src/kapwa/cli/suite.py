@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from kapwa.cli.options import All, Json, option
+from kapwa.cli.options import All, Json
 from kapwa.cli.output import note, show, show_check, show_json, show_table
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
@@ -15,15 +15,8 @@ app = typer.Typer(help="Make your own data a suite: start a folder, add it, list
 
 @app.command("new")
 def new(
-    form: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORM",
-            help="kalahi (situations), blend (questions and answers) or eecc (prompts for many readers).",
-            show_default=False,
-        ),
-    ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist yet.")],
+    form: str,
+    folder: Path,
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders.adding import new_suite, next_commands
@@ -36,19 +29,10 @@ def new(
 
 @app.command("add")
 def add(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the data.")],
-    name: Annotated[str | None, option("NAME", "Its name. Default: the folder's.")] = None,
-    mapping: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Which columns of somebody else's table are which fields. Default: the folder's mapping.yaml.",
-            names="--map",
-        ),
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Take over a name that belongs to another folder.")
-    ] = False,
+    folder: Path,
+    name: str | None = None,
+    mapping: Path | None = None,
+    replace: bool = False,
     every: All = False,
     json: Json = False,
 ) -> None:
@@ -96,7 +80,7 @@ def list_(json: Json = False) -> None:
 
 
 @app.command("remove")
-def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.")]) -> None:
+def remove(name: str) -> None:
     """Forget a suite's name. Its folder and its runs stay as they are."""
     from kapwa.suites.folders.adding import remove_suite
 
