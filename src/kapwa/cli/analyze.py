@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import check_place, note, show, show_json
 
 if TYPE_CHECKING:
@@ -47,7 +46,8 @@ def eecc(
     control: list[str] | None = None,
     out: Path = Path("analyses"),
     output: Annotated[
-        Path | None, option("FILE", "Also write the report as a page.", names="-o --output", dir_okay=False)
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Also write the report as a page.", dir_okay=False),
     ] = None,
     json: opt.Json = False,
     *,

@@ -53,7 +53,7 @@ def prune(
 
     Runs keep their own answers: only later runs ask again for what is deleted here.
     """
-    from kapwa.errors import RunError, UsageError, nearest
+    from kapwa.errors import RunError, UsageError, check_known
     from kapwa.runs import cache
 
     if older_than is None and model is None and max_size is None:
@@ -66,8 +66,7 @@ def prune(
             raise RunError(f"The cache {folder} cannot be written, so nothing can be deleted from it.")
         if model is not None:
             known = {name for entry in cache.contents(store) for name in (entry.name, f"{entry.name}@{entry.revision}")}
-            if model not in known:
-                raise UsageError(f"{folder} holds no answers of {model!r}.", hint=nearest(model, known))
+            check_known(model, known, f"{folder} holds no answers of {model!r}.")
         gone = cache.prune(store, before=before, model=model, most_bytes=most)
     if json:
         show_json({"folder": str(folder), **gone._asdict()})

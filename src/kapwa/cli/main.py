@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import kapwa
-from kapwa.cli.options import grouped, option
+from kapwa.cli.options import described, grouped
 from kapwa.cli.output import Harmless, error_object, note, show_json
 from kapwa.errors import KapwaError, nearest
 from kapwa.files import table_rows
@@ -105,10 +105,7 @@ app = typer.Typer(
 def main(
     context: typer.Context,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
-    config: Annotated[
-        Path | None,
-        option("FOLDER", "Your settings: the suites you added (default: $KAPWA_CONFIG, else ~/.config/kapwa)."),
-    ] = None,
+    config: Annotated[Path | None, described("config")] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:
     """Set up logging and the user's settings for every verb."""

@@ -10,14 +10,14 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_known
 from kapwa.files import read_text, table_rows
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kapwa.suites.base import Setting, Task
 
 RUNS = Path("runs")
+_ROWS = {(row["group"], row["name"]): row for row in table_rows(Path(__file__).with_name("options.csv"))}
 
 
 def option(metavar: str | None, help: str, panel: str | None = None, *, names: str = "", **settings: Any) -> Any:
@@ -54,14 +55,19 @@ def grouped(verb: Callable[..., None], declared: type | None = None, *, name: st
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for parameter in inspect.signature(verb, eval_str=True).parameters.values():
         kind = declared if declared is not None and parameter.name == "declared" else parameter.annotation
+        named_under = name
+        options = [parameter]
         if isinstance(kind, type) and is_dataclass(kind):
+            named_under = kind.__name__
             names = {option.name for option in flat}
             parts = inspect.signature(kind, eval_str=True).parameters.values()
-            options = [_shown(kind.__name__, part) for part in parts if part.name not in names]
+            options = [part for part in parts if part.name not in names]
             groups[parameter.name] = kind, [option.name for option in options]
-        else:
-            options = [_shown(name, parameter) if name else parameter]
-        flat += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
+        for option in options:
+            shown = option.annotation
+            if named_under and not hasattr(shown, "__metadata__"):
+                shown = Annotated[shown, described(option.name, named_under)]
+            flat.append(option.replace(kind=option.KEYWORD_ONLY, annotation=shown))
 
     @wraps(verb)
     def called(**values: Any) -> None:
@@ -73,30 +79,20 @@ def grouped(verb: Callable[..., None], declared: type | None = None, *, name: st
     return called
 
 
-@cache
-def _rows() -> dict[tuple[str, str], dict[str, str]]:
-    """Return the rows of ``options.csv`` by group (a verb, a dataclass, or "" for what verbs share) and name."""
-    rows = table_rows(Path(__file__).with_name("options.csv"))
-    return {(row["group"], row["name"]): row for row in rows}
-
-
-def _shown(group: str, parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return a parameter that is not ``Annotated`` with what its row says of it."""
-    kind = parameter.annotation
-    if hasattr(kind, "__metadata__"):
-        return parameter
-    return parameter.replace(annotation=Annotated[kind, described(parameter.name, group)])
-
-
 def described(name: str, group: str = "") -> Any:
     """Return what typer shows of an option, or of an argument, and how it is read, as ``options.csv`` says."""
-    row = _rows()[group, name]
+    row = _ROWS[group, name]
     if row["argument"]:
         return typer.Argument(metavar=row["metavar"], help=row["help"])
-    settings = {end: json.loads(row[end]) for end in ("min", "max") if row[end]}
+    shown: dict[str, Any] = {
+        "metavar": row["metavar"] or None,
+        "help": row["help"],
+        "rich_help_panel": row["panel"] or None,
+    }
+    shown |= {end: json.loads(row[end]) for end in ("min", "max") if row[end]}
     if row["parser"]:
-        settings["parser"] = _PARSERS[row["parser"]]
-    return option(row["metavar"] or None, row["help"], row["panel"] or None, names=row["spelled"], **settings)
+        shown["parser"] = _PARSERS[row["parser"]]
+    return typer.Option(*row["spelled"].split(), **shown)
 
 
 def parse_pair(option: str, pair: str, form: str, example: str, *, may_be_empty: bool = True) -> tuple[str, str]:
@@ -178,8 +174,7 @@ class TaskOptions:
 
         settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
         del settings["country"], settings["matcher"], settings["judge_option"]
-        if self.matcher not in ("lexical", "judge"):
-            raise UsageError(f"There is no matcher {self.matcher!r}.", hint=nearest(self.matcher, ("lexical", "judge")))
+        check_known(self.matcher, ("lexical", "judge"), f"There is no matcher {self.matcher!r}.")
         if (self.matcher == "judge") != (self.judge is not None):
             raise UsageError("A judge needs both: --matcher judge --judge MODEL.")
         if self.judge is not None:
@@ -222,8 +217,9 @@ def suite_options(*, asks: bool) -> type:
     options: list[tuple[str, Any, Any]] = []
     for name, setting in declared.items():
         kind, settings = _KINDS[setting.kind]
-        shown = option(setting.metavar, setting.help, setting.panel, names=setting.spelled, **settings)
-        options.append((name, Annotated[kind, shown], field(default=None)))
+        shown = {"metavar": setting.metavar, "help": setting.help, "rich_help_panel": setting.panel, **settings}
+        option = typer.Option(*setting.spelled.split(), **shown)
+        options.append((name, Annotated[kind, option], field(default=None)))
     return make_dataclass("SuiteOptions", options, kw_only=True)
 
 
@@ -245,8 +241,7 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
     """
     from kapwa.parallel.base import Ray
 
-    if engine not in ("local", "ray"):
-        raise UsageError(f"There is no engine {engine!r}.", hint=nearest(engine, ("local", "ray")))
+    check_known(engine, ("local", "ray"), f"There is no engine {engine!r}.")
     named = {name: value for name, value in settings.items() if value is not None}
     if engine == "ray":
         return Ray(**named)

@@ -34,22 +34,20 @@ def words(
     """
     from kapwa.analysis.corpus import open_corpora
     from kapwa.analysis.words import Method, word_lists
-    from kapwa.errors import UsageError, nearest
+    from kapwa.errors import UsageError, check_known
 
     sources = [*(runs or ()), *(responses or ())]
     if not sources:
         raise UsageError("There is nothing to read.", hint="Name a run folder, or texts with --responses PATH.")
     if by not in (None, "topic"):
         raise UsageError(f"Words can be listed by topic, not by {by!r}.", hint="Use --by topic.")
-    if method not in get_args(Method):
-        raise UsageError(f"There is no method {method!r} of listing words.", hint=nearest(method, get_args(Method)))
+    check_known(method, get_args(Method), f"There is no method {method!r} of listing words.")
     corpora = open_corpora(sources)
     if identity == ():
         raise UsageError("No identity is named.", hint="Name some after --identity, or leave it out for all.")
     known = {name for corpus in corpora for name in corpus.identities}
     for name in identity or ():
-        if name not in known:
-            raise UsageError(f"There are no texts about {name!r}.", hint=nearest(name, known))
+        check_known(name, known, f"There are no texts about {name!r}.")
     rows = []
     for corpus in corpora:
         for listed in word_lists(corpus, method=cast(Method, method), top=top, by_topic=by is not None):

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from kapwa import files, registry
-from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
+from kapwa.errors import RunError, UnfinishedRunError, check_known
 from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.floors import floor_tables
 from kapwa.runs.manifest import signature
@@ -180,8 +180,7 @@ class Run:
 
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by name; raise UsageError for one this run does not have, RunError for a damaged one."""
-        if name not in self.tables:
-            raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
+        check_known(name, self.tables, f"{self.path} has no table {name!r}.")
         if name not in self._read:
             columns = TABLES[name].columns if name in TABLES else {}
             hint = f"{_AGAIN} Nothing is asked twice."

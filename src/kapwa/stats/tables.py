@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.families import adjust_p_values, check_margin
@@ -66,8 +66,7 @@ def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Se
         )
     possible = [column for column in scores.columns if column not in _NOT_STRATA]
     for group in groups:
-        if group not in possible:
-            raise UsageError(f"There is no column {group!r} to group by.", hint=nearest(group, possible))
+        check_known(group, possible, f"There is no column {group!r} to group by.")
     clash = sorted(set(metrics) & set(scores.columns))
     if clash:
         raise UsageError(f"A metric cannot be called {clash[0]!r}: the score table has a column of that name.")
