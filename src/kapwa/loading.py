@@ -68,15 +68,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     # Every other task is drawn by a step; these draw samples as an option of their own.
     drawn = {option: options.pop(option, None) for option in ("samples", "temperature") if option not in declared}
     settings = given_options(name, options, declared)
-    opened: Callable[..., Task] = suite.open_task
-    if data is not None:  # which may need a mapping
-        from kapwa.suites.folders.opening import open_task
-
-        opened = partial(open_task, suite)
-    if errata is not None:
-        from kapwa.datasets.errata import read_errata
-
-        opened = partial(_open_without, read_errata(errata), opened)
+    opened = suite.open_task if data is None and errata is None else _opener(suite, data, errata)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
     steps: list[Step] = []
     if system is not None or shots:
@@ -87,6 +79,20 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
     return with_steps(task, steps) if steps else task
+
+
+def _opener(suite: Suite, data: str | Path | None, errata: str | Path | None) -> Callable[..., Task]:
+    """Return what opens tasks of ``suite`` over the user's ``data``, without the items that ``errata`` confirms."""
+    opened: Callable[..., Task] = suite.open_task
+    if data is not None:  # which may need a mapping
+        from kapwa.suites.folders.opening import open_task
+
+        opened = partial(open_task, suite)
+    if errata is not None:
+        from kapwa.datasets.errata import read_errata
+
+        opened = partial(_open_without, read_errata(errata), opened)
+    return opened
 
 
 def _open_without(

@@ -85,9 +85,9 @@ def report(
 
 
 def _write_tables(
-    members: Sequence[Any], folders: dict[Path, Path], people: Sequence[Path], beside: Path, same: Any
+    members: Sequence[Any], folders: dict[Path, Path], people: Sequence[Path], people_folder: Path, same: Any
 ) -> None:
-    """Write the tables of runs, or of an analysis, each into its folder, and of people's forms ``beside`` them."""
+    """Write the tables of runs, or of an analysis, each into its folder, and of people's forms into ``people_folder``."""
     import kapwa
     from kapwa.analysis.result import Analysis
     from kapwa.report.audit import audits_of, blocks_of
@@ -97,7 +97,7 @@ def _write_tables(
         note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
     if people and not isinstance(members[0], Analysis):
         more = blocks_of(audits_of(members, people))
-        note(f"Tables: {export_people_csv(members, people, beside, same, more)}")
+        note(f"Tables: {export_people_csv(members, people, people_folder, same, more)}")
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:

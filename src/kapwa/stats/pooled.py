@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.stats.clusters import FloatArray, IntArray, check_level, none_if_nan, read_values
+from kapwa.stats.clusters import FloatArray, IntArray, none_if_nan, read_values
 from kapwa.stats.culture_means import CultureMeans, codes_of, equal_weights, kept_means
 from kapwa.stats.intervals import (
     PERMUTATIONS,
@@ -44,7 +44,6 @@ def pooled_mean(
     *,
     binary: bool = False,
     weights: FloatArray | None = None,
-    level: float = 0.95,
 ) -> Estimate:
     """Mean over cultures of their means, each counting alike, with an interval clustered by question.
 
@@ -58,7 +57,6 @@ def pooled_mean(
     """
     from scipy.special import stdtrit
 
-    check_level(level)
     matrix, _ = read_values(values, binary)
     n = int((~np.isnan(matrix[:, 0])).sum())
     if not n:
@@ -68,11 +66,11 @@ def pooled_mean(
     if several < 2 or not (binary or se > 0):
         return Estimate(value, None, None, None, n, several, "one-cluster" if several < 2 else "no-spread")
     if not binary:
-        half = float(stdtrit(df, 0.5 + level / 2)) * se
+        half = float(stdtrit(df, 0.975)) * se
         return Estimate(value, se, value - half, value + half, n, several, "t-clustered")
     worst = 1 / float((_weights(means) ** 2).sum())
     size = value * (1 - value) / se**2 if se > 0 else worst
-    low, high = map(float, share_interval(value, size, worst, df, level))
+    low, high = map(float, share_interval(value, size, worst, df, 0.95))
     return Estimate(value, se or float(succession_error(value, size)), low, high, n, several, "wilson-clustered")
 
 
@@ -128,7 +126,6 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     clusters: ArrayLike,
     *,
     binary: bool | Sequence[bool] = False,
-    level: float = 0.95,
     seed: int = 0,
     mid_p: bool = False,
     equal_within: float | None = None,
@@ -146,7 +143,6 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     :func:`kapwa.stats.intervals.paired_differences`. ``varies``: whether to test if the difference varies between
     cultures, which takes most of the time. Raises UsageError or DataError for input that does not fit.
     """
-    check_level(level)
     first, second, differences, flags = paired_values(a, b, binary)
     codes, columns = codes_of(differences, cultures, clusters), differences.shape[1]
     flips = np.zeros((int(codes[1].max(initial=-1)) + 1, columns))
@@ -160,7 +156,7 @@ def pooled_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     for k in range(columns):
         sides = tuple(np.where(np.isnan(differences[:, k]), np.nan, side[:, k]) for side in (first, second))
         p = float(p_values[k])
-        tested = (p, ways[k], level, equal_within)
+        tested = (p, ways[k], equal_within)
         pooled.append(
             _pooled_difference(differences[:, k], sides, codes, bool(flags[k]), tested, seed if varies else None)
         )
@@ -172,17 +168,17 @@ def _pooled_difference(
     sides: tuple[FloatArray, ...],
     codes: tuple[IntArray, IntArray],
     binary: bool,
-    tested: tuple[float, str, float, float | None],
+    tested: tuple[float, str, float | None],
     seed: int | None,
 ) -> PooledDifference:
     """One metric: the means of both sides over cultures and all that is said of their difference.
 
-    ``tested``: p-value, how it was found, the interval's level, the margin of equality. ``seed`` None: it is not tested
+    ``tested``: p-value, how it was found, the margin of equality. ``seed`` None: it is not tested
     whether the difference varies between cultures.
     """
     from scipy.special import stdtrit
 
-    p_value, way, level, margin = tested
+    p_value, way, margin = tested
     kept = ~np.isnan(differences)
     if not kept.any():
         nothing = dict.fromkeys(Comparison._fields) | {"n": 0, "clusters": 0, "method": "no-data"}
@@ -196,7 +192,7 @@ def _pooled_difference(
         centre, error = bounded_centre(filled, weights, means, se)
         kind = "bonett-price-clustered"
     known = len(means.shares) > 1 and error > 0
-    half = float(stdtrit(df, 0.5 + level / 2)) * error if known else math.nan
+    half = float(stdtrit(df, 0.975)) * error if known else math.nan
     ends = (max(centre - half, -1.0), min(centre + half, 1.0)) if binary else (centre - half, centre + half)
     shown = se if se > 0 else error
     cultures = tuple(range(len(means.means)))

@@ -132,7 +132,6 @@ def estimate_table(
     *,
     metrics: Mapping[str, bool],
     groups: Sequence[str] = ("category", "topic"),
-    level: float = 0.95,
 ) -> pl.DataFrame:
     """Estimate each metric's mean by culture, language and variant, over all items and by stratum.
 
@@ -164,7 +163,7 @@ def estimate_table(
             strata += [(group, str(value), (column == value).fill_null(False).to_numpy()) for value in named]
         for group, stratum, mask in strata:
             labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
-            measured = mean_estimates(values[mask], clusters[mask], binary=flags, level=level)
+            measured = mean_estimates(values[mask], clusters[mask], binary=flags)
             for metric, estimate in zip(block.metrics, measured, strict=True):
                 records.append({**labels, "metric": metric, **estimate._asdict()})
     keys = (*BLOCK, "group", "stratum", "metric")
@@ -192,7 +191,6 @@ def compare_variants(
     scores: pl.DataFrame,
     *,
     metrics: Mapping[str, bool],
-    level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
     pooled: bool = False,
@@ -214,8 +212,8 @@ def compare_variants(
         if a.culture == b.culture and a.variant != b.variant
     ]
     if pooled:
-        return adjust_p_values(_pooled_table("variants", pairs, metrics, level=level, seed=seed)).select(*POOLED_SCHEMA)
-    compared = _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
+        return adjust_p_values(_pooled_table("variants", pairs, metrics, seed=seed)).select(*POOLED_SCHEMA)
+    compared = _table("variants", pairs, metrics, seed=seed, replicates=replicates)
     return adjust_p_values(compared).select(*COMPARISON_SCHEMA)
 
 
@@ -232,7 +230,6 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     label_a: str,
     label_b: str,
     metrics: Mapping[str, bool],
-    level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
     mid_p: bool = False,
@@ -265,7 +262,7 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     sides = (blocks(checked_scores(scores, metrics), metrics) for scores in (scores_a, scores_b))
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
-    settings: dict[str, Any] = {"level": level, "seed": seed, "mid_p": mid_p, "equal_within": equal_within}
+    settings: dict[str, Any] = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
     each = _table("runs", pairs, metrics, replicates=replicates, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
     both = adjust_p_values(pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal"))
     schema = POOLED_SCHEMA
