@@ -87,7 +87,7 @@ def report(
 def _write_tables(
     members: Sequence[Any], folders: dict[Path, Path], people: Sequence[Path], people_folder: Path, same: Any
 ) -> None:
-    """Write the tables of runs, or of an analysis, each into its folder, and of people's forms into ``people_folder``."""
+    """Write the tables of runs, or of an analysis, each into its folder; those of people into ``people_folder``."""
     import kapwa
     from kapwa.analysis.result import Analysis
     from kapwa.report.audit import audits_of, blocks_of
