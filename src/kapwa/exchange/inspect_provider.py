@@ -29,6 +29,7 @@ from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.execute import answers, checked_plan
 from kapwa.runs.requests import RequestIndex
+from kapwa.suites.items import grouped
 
 _READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
 _REFUSED = (
@@ -146,10 +147,8 @@ class _Plan:
         self._model = model
         self._answers: dict[str, Response] = {}
         self._batch: dict[str, list[Request]] = {}
-        self.requests: dict[tuple[str, str], list[Request]] = {}
         index = RequestIndex(opened.task, list(opened.items.values()), model.fingerprint)
-        for request in index:
-            self.requests.setdefault((request.item_id, request.variant), []).append(request)
+        self.requests = grouped(index, lambda request: (request.item_id, request.variant))
         distinct = list(index.distinct()) if model.atomic_batches else []
         for kind in {request.kind: None for request in distinct}:
             of_kind = [request for request in distinct if request.kind == kind]
