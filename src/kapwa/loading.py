@@ -61,14 +61,23 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if variant is not None:
         variants = _variants(variant, suite)
     values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
-    check_known(subset, ("first", "random"), f"There is no subset {subset!r}.")
+    if subset not in ("first", "random"):
+        raise UsageError(f"There is no subset {subset!r}.", hint=nearest(subset, ("first", "random")))
     if subset == "random" and limit is None:
         raise UsageError("A random subset needs its size.", hint="Name it with --limit.")
     declared = suite.options_of(name)
     # Every other task is drawn by a step; these draw samples as an option of their own.
     drawn = {option: options.pop(option, None) for option in ("samples", "temperature") if option not in declared}
     settings = given_options(name, options, declared)
-    opened = suite.open_task if data is None and errata is None else _opener(suite, data, errata)
+    opened: Callable[..., Task] = suite.open_task
+    if data is not None:  # which may need a mapping
+        from kapwa.suites.folders.opening import open_task
+
+        opened = partial(open_task, suite)
+    if errata is not None:
+        from kapwa.datasets.errata import read_errata
+
+        opened = partial(_open_without, read_errata(errata), opened)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
     steps: list[Step] = []
     if system is not None or shots:
@@ -79,20 +88,6 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
     return with_steps(task, steps) if steps else task
-
-
-def _opener(suite: Suite, data: str | Path | None, errata: str | Path | None) -> Callable[..., Task]:
-    """Return what opens tasks of ``suite`` over the user's ``data``, without the items that ``errata`` confirms."""
-    opened: Callable[..., Task] = suite.open_task
-    if data is not None:  # which may need a mapping
-        from kapwa.suites.folders.opening import open_task
-
-        opened = partial(open_task, suite)
-    if errata is not None:
-        from kapwa.datasets.errata import read_errata
-
-        opened = partial(_open_without, read_errata(errata), opened)
-    return opened
 
 
 def _open_without(
