@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from kapwa.analysis.eecc import analyze
     from kapwa.analysis.result import open_analysis
     from kapwa.api import (
-        audit_apply,
-        audit_plan,
-        audit_sample,
         build_mcq,
         check_data,
         compare,
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
         plan,
         write_forms,
     )
+    from kapwa.audits import audit_apply, audit_plan, audit_sample
     from kapwa.errors import KapwaError
     from kapwa.exchange.formats import export_run, import_result
     from kapwa.judging.items import audit_items
@@ -72,6 +70,7 @@ __all__ = [
 _MODULES = {
     "analysis.eecc": ("analyze",),
     "analysis.result": ("open_analysis",),
+    "audits": ("audit_apply", "audit_plan", "audit_sample"),
     "errors": ("KapwaError",),
     "exchange.formats": ("export_run", "import_result"),
     "judging.items": ("audit_items",),

@@ -16,10 +16,11 @@ from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, given_options, with_steps
 
 if TYPE_CHECKING:
-    from kapwa.datasets.errata import Errata, ItemKey
+    from kapwa.datasets.errata import ItemKey
     from kapwa.suites.blend.judge import Judge
 
 log = logging.getLogger(__name__)
+_OF_EVERY_TASK = ("language", "prompt", "wordings", "errata")
 
 
 def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but one have defaults
@@ -29,38 +30,34 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     variant: str | Sequence[str] | None = None,
     limit: int | None = None,
     where: Mapping[str, str | Sequence[str]] | None = None,
-    language: str | Sequence[str] | None = None,
-    prompt: str | Sequence[str] | None = None,
     subset: Literal["first", "random"] = "first",
     system: str | None = None,
     shots: int = 0,
     draw_seed: int = 0,
-    wordings: str | Path | None = None,
-    errata: str | Path | None = None,
     **options: Any,
 ) -> Task:
     """Open the task ``name`` ("suite/task") over ``data`` (None: the suite's sample packs).
 
     ``variant``: a prompt variant, several ("full,partial" or a list), "all", or None for the suite's default.
     ``limit``: only so many items of each culture and variant, the first, or with ``subset="random"`` drawn by
-    ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``language`` ("local",
-    "en") and ``prompt`` (prompt ids) name variants of suites that are asked in several languages. ``system``: a system
+    ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``system``: a system
     message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`.
-    ``errata``: a table as ``kapwa audit items`` proposes it: the items that somebody confirmed there are left out.
-    ``wordings``: a table of texts around each question, and the options ``samples`` (answers to each prompt) and
-    ``temperature``: see :mod:`kapwa.suites.varying`. ``options``: those that the task's suite declares for it
-    (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError naming the nearest known word, and
-    DataError for data that is not of the suite's form.
+
+    ``options`` of every task: ``language`` ("local", "en") and ``prompt`` (prompt ids) name variants of suites that are
+    asked in several languages. ``errata``: a table as ``kapwa audit items`` proposes it: the items that somebody
+    confirmed there are left out. ``wordings`` (a table of texts around each question), ``samples`` (answers to each
+    prompt) and ``temperature``: see :mod:`kapwa.suites.varying`. Further ``options``: those that the task's suite
+    declares for it (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError naming the nearest
+    known word, and DataError for data that is not of the suite's form.
     """
     suite = suite_of(name)
+    language, prompt, wordings, errata = (options.pop(option, None) for option in _OF_EVERY_TASK)
+    variants = None
+    if (variant, language, prompt) != (None, None, None):
+        variants = _named_variants(suite, variant, language, prompt)
+    values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
     if limit is not None:
         check_whole("limit", limit)
-    variants = None if language is None and prompt is None else _picked(suite, language, prompt)
-    if variants and variant is not None:
-        raise UsageError("Name either variants, or languages and prompts.")
-    if variant is not None:
-        variants = _variants(variant, suite)
-    values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
     if subset not in ("first", "random"):
         raise UsageError(f"There is no subset {subset!r}.", hint=nearest(subset, ("first", "random")))
     if subset == "random" and limit is None:
@@ -75,9 +72,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
 
         opened = partial(open_task, suite)
     if errata is not None:
-        from kapwa.datasets.errata import read_errata
-
-        opened = partial(_open_without, read_errata(errata), opened)
+        opened = partial(_open_without, errata, opened)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
     steps: list[Step] = []
     if system is not None or shots:
@@ -91,7 +86,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
 
 
 def _open_without(
-    errata: Errata,
+    path: str | Path,
     opened: Callable[..., Task],
     name: str,
     data: Any,
@@ -99,8 +94,9 @@ def _open_without(
     settings: Mapping[str, Any],
 ) -> Task:
     """Open a task without the items whose fault somebody confirmed; without such items it is the very same task."""
-    from kapwa.datasets.errata import errata_digest, errata_note
+    from kapwa.datasets.errata import errata_digest, errata_note, read_errata
 
+    errata = read_errata(path)
     task = opened(name, data, selection, settings)
     everything = partial(opened, name, data, Selection(selection.variants), settings)
     chosen = errata.left_out(_keys(task), lambda: _keys(everything()))
@@ -151,6 +147,14 @@ def _variations(task: Task, wordings: str | Path | None, **drawn: Any) -> list[S
     samples = sampling(task, **drawn)
     texts = {} if wordings is None else read_wordings(wordings)
     return [*([Wordings(texts)] if texts else []), *([samples] if samples else [])]
+
+
+def _named_variants(suite: Suite, variant: Any, language: Any, prompt: Any) -> tuple[str, ...] | None:
+    """Return the variants that are named, by themselves or by languages and prompts; None: the suite's default."""
+    picked = None if language is None and prompt is None else _picked(suite, language, prompt)
+    if picked and variant is not None:
+        raise UsageError("Name either variants, or languages and prompts.")
+    return picked if variant is None else _variants(variant, suite)
 
 
 def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:

@@ -55,6 +55,6 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no audit"):
         read_audited(tmp_path)
     audit.with_columns(value=pl.lit(1.5)).write_csv(tmp_path / ANSWERS)
-    with pytest.raises(DataError, match=r"'1\.5' is no value") as caught:
+    with pytest.raises(DataError, match=r"'1\.5' is not a number between 0 and 1") as caught:
         read_audited(tmp_path)
     assert (caught.value.row, caught.value.column) == (2, "value")

@@ -240,6 +240,10 @@ def test_the_command_writes_tables_and_errata_that_run_takes(runs: list[Any], tm
     data = runs[0].path.parents[1] / "mcq"
     task = kapwa.load_task("blend/mcq", data=data, errata=tmp_path / "errata.csv")
     assert len(task.items()) == len(runs[0].items) - 1
+    assert "Proposed errata" in result.output
+    fine = CliRunner().invoke(app, ["audit", "items", *folders[:3], "-o", str(tmp_path / "few")])
+    assert len((tmp_path / "few" / "errata.csv").read_text(encoding="utf-8").splitlines()) == 1
+    assert "Proposed errata" not in fine.output
     again = CliRunner().invoke(app, ["audit", "items", *folders, "-o", str(out)])
     assert again.exit_code == 2 or "exists already" in str(again.exception)
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -144,6 +145,10 @@ def test_the_command_line_takes_errata_for_scores(tmp_path: Path) -> None:
     manifest = json.loads(next((tmp_path / "scored").glob("*/run.json")).read_text(encoding="utf-8"))
     assert manifest["counts"]["items"] == run.manifest["counts"]["items"] - 1
     page = tmp_path / "page.html"
-    result = CliRunner().invoke(app, ["report", str(run.path), "--errata", str(errata), "-o", str(page)])
+    command = ["report", str(run.path), "--errata", str(errata), "-o", str(page), "--csv", str(tmp_path / "csv")]
+    result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "in the errata" in page.read_text(encoding="utf-8")
+    rows = pl.read_csv(next((tmp_path / "csv" / "errata").iterdir()))
+    assert set(rows["n"] - rows["n_without"]) == {1}
+    assert rows["difference"].to_list() == pytest.approx((rows["value_without"] - rows["value"]).to_list())

@@ -63,6 +63,28 @@ def votes_of(folder: Path, question: str, culture: str) -> dict[frozenset[str], 
     return {frozenset(row["local"]): row["votes"] for row in found}
 
 
+def test_a_wording_that_an_audit_proposed_is_released_once_merged_and_is_nobodys_vote(
+    surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
+) -> None:
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.core.text import key_of
+
+    project, (first, _), _people = surveyed
+    about = {"votes": "3", "raters": "4", "draw": "audit-1-0a1b2c3d", "rubric": "correct@1"}
+    proposed = decide(project, first, "proposed", actor="", text="흰쌀밥", **about)
+    decide(project, first, "proposed", actor="", text="라면", **about)
+    made = freeze(project, "1.0.0", tmp_path, date="2026-01-31")
+    before = votes_of(made.folder, "araw-003", "Seoul and Cairo")
+    assert before == {frozenset({"밥"}): 2, frozenset({"국"}): 1, frozenset({"쌀밥"}): 1, frozenset({"빵"}): 1}
+    decide(project, first, "merged", keys=[key_of(project, "밥"), key_of(project, "흰쌀밥")])
+    made = freeze(project, "2.0.0", tmp_path, date="2026-01-31")
+    after = votes_of(made.folder, "araw-003", "Seoul and Cairo")
+    assert after == {texts | {"흰쌀밥"} if "밥" in texts else texts: votes for texts, votes in before.items()}
+    decide(project, first, "undone", decision=str(proposed.uuid))
+    made = freeze(project, "3.0.0", tmp_path, date="2026-01-31")
+    assert votes_of(made.folder, "araw-003", "Seoul and Cairo") == before
+
+
 def test_a_release_has_the_votes_of_a_slow_recount_and_comes_out_the_same(
     surveyed: tuple[Any, list[Any], list[Any]], tmp_path: Path
 ) -> None:

@@ -235,6 +235,70 @@ def test_whoever_merges_decides_on_the_page_and_can_undo_it(blend: Any) -> None:
     dina.get("answers/99/", status=404)
 
 
+def proposals(path: Path, *rows: tuple[str, str, str, str]) -> Path:
+    """A table as ``kapwa audit apply`` writes it: item, language, question and wording of each row."""
+    from kapwa.judging.apply import PROPOSAL_SCHEMA
+
+    lines = [",".join(PROPOSAL_SCHEMA)]
+    for item, language, question, wording in rows:
+        cells = (item, item.split("/")[0], language, question, "", wording, "3", "4", "audit-1-0a1b2c3d", "correct@1")
+        lines.append(",".join(cells))
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8-sig")
+    return path
+
+
+def test_what_an_audit_proposes_is_merged_into_the_key_or_declined_once(blend: Any, tmp_path: Path) -> None:
+    from kapwa.studio.core.forms import form_of
+
+    question, people = ask(blend, "아침에?", "ar"), answerers(blend, 2)
+    for who in people:
+        answer(who, question, "밥")
+    item = f"Korea/seoul-{question.number:03d}"
+    rows = [(item, "ko", "아침에?", "흰쌀밥"), (item, "ko", "아침에?", "빵"), (item, "ko", "아침에?", "밥")]
+    others = [("Egypt/eg-001", "ar", "?", "فول"), (item, "en", "In the morning?", "rice")]
+    arabic = ("Korea (Arabic)/" + item.split("/")[1], "ar", "아침에? (ar)", "فول")
+    table = proposals(tmp_path / "proposals.csv", *rows, *others, arabic)
+    assert form_of(blend).take_in(blend, table).startswith("3 proposed wordings for whoever merges answers; 3 passed")
+    assert votes(blend) == {frozenset({"밥"}): 2}
+    assert [group.head for group in merged(blend, "ar")[0].proposed] == ["فول"]
+    assert "proposed by an audit: 2" in re.sub(r"<[^>]+>", "", enter(blend, "Eva", "translator").get("answers/"))
+    dina, place = enter(blend, "Dina", "translator"), f"answers/{question.number}/"
+    page = dina.get(place)
+    assert page.count("proposed by an audit: 3 of 4 people call it right") == 2
+    page = dina.post(place, {"key": [key(blend, "밥"), key(blend, "흰쌀밥")], "action": "merge"})
+    assert votes(blend) == {frozenset({"밥", "흰쌀밥"}): 2}
+    (found,) = merged(blend, "ko")
+    assert (found.groups[0].head, found.groups[0].proposal) == ("밥", None)
+    declined = re.search(r'빵</bdi>[^<]*<button[^>]*name="undo" value="([\w-]+)"', page[page.index('id="history"') :])
+    assert declined is not None
+    dina.post(place, {"undo": declined[1]})
+    assert merged(blend, "ko")[0].proposed == []
+    assert form_of(blend).take_in(blend, table).startswith("0 proposed wordings")
+    assert merged(blend, "ko")[0].proposed == []
+
+
+@pytest.mark.parametrize(
+    ("item", "question", "message"),
+    [
+        ("Korea/seoul-099", "아침에?", "row 2, column 'item_id': the project has no such question"),
+        ("Korea/NUMBER", "점심에?", "row 2, column 'question': the question has other words now"),
+    ],
+)
+def test_a_proposal_for_another_question_is_refused_by_row(
+    blend: Any, tmp_path: Path, item: str, question: str, message: str
+) -> None:
+    from kapwa.errors import DataError
+    from kapwa.studio.core.forms import form_of
+
+    number = ask(blend, "아침에?").number
+    table = proposals(tmp_path / "p.csv", (item.replace("NUMBER", f"seoul-{number:03d}"), "ko", question, "빵"))
+    with pytest.raises(DataError) as error:
+        form_of(blend).take_in(blend, table)
+    assert message in error.value.summary
+    assert error.value.hint
+    assert merged(blend, "ko")[0].proposed == []
+
+
 def test_agreement_on_the_page_is_that_of_kapwa_agreement_on_the_table(blend: Any, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

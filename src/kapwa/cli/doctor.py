@@ -1,47 +1,113 @@
-"""``kapwa doctor``: what is installed and what is missing; whether a run's answers are whole, and saving them."""
+"""``kapwa doctor``: what is installed; whether a run's answers are whole; what logs and labels allow."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from kapwa.cli.options import Json
 from kapwa.cli.output import show_json, show_table, tell
 
+_PLACE, _WIDTHS = ("Culture, language, variant",), ("± 10", "± 5")
+
 
 def doctor(
-    run: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RUN", help="A run's folder, whose journal is read through, or that of an audit's draw."
-        ),
-    ] = None,
-    salvage: Annotated[
-        bool, typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read.")
-    ] = False,
+    path: Path | None = None,
+    salvage: bool = False,
     json: Json = False,
 ) -> None:
-    """Check this installation, the answers of a run, or how many labels an audit lacks.
+    """Check this installation, the answers of a run, or what a log or labels allow and how many labels are missing.
 
-    Every answer is compared with its checksum; exit code 1 when the journal is damaged. With --salvage, a damaged
-    journal is kept under another name, and the command that made the run asks for what was lost.
+    Every answer of a run is compared with its checksum; exit code 1 when the journal is damaged. With --salvage, a
+    damaged journal is kept under another name, and the command that made the run asks for what was lost.
     """
     from kapwa.datasets.sheets import DRAW
     from kapwa.errors import UsageError
 
-    if run is not None and (run / DRAW).is_file():
-        if salvage:
-            raise UsageError(f"{run} is a draw, which has no journal.", hint="--salvage needs a run's folder.")
-        _labels(run, json)
-    elif run is not None:
-        _journal(run, salvage, json)
-    elif salvage:
-        raise UsageError("--salvage needs a run's folder.", hint="kapwa doctor RUN --salvage")
-    else:
+    is_run = path is not None and path.is_dir() and not (path / DRAW).is_file() and _log_form(path) is None
+    if salvage and not is_run:
+        what = "" if path is None else f"{path} has no journal: "
+        raise UsageError(f"{what}--salvage needs a run's folder.", hint="kapwa doctor RUN --salvage")
+    if path is None:
         _installation(json)
+    elif is_run:
+        _journal(path, salvage, json)
+    elif (path / DRAW).is_file():
+        _draw(path, json)
+    elif form := _log_form(path):
+        _log(path, form, json)
+    else:
+        _labels(path, json)
+
+
+def _log_form(path: Path) -> str | None:
+    """Which tool's log a file is, or a folder holds; None: none that is known."""
+    if path.is_dir():
+        holds = {"lm-eval": "results_*.json", "inspect": "*.eval"}
+        return next((form for form, pattern in holds.items() if next(path.rglob(pattern), None)), None)
+    if path.suffix == ".eval":
+        return "inspect"
+    if path.name.startswith(("results_", "samples_")) and path.suffix in (".json", ".jsonl"):
+        return "lm-eval"
+    if path.suffix == ".json" and path.is_file():
+        with path.open("rb") as file:
+            begins = file.read(4096).lstrip()
+        return "inspect" if begins.startswith(b"{") and b'"eval"' in begins else None
+    return None
+
+
+def _log(path: Path, form: str, json: bool) -> None:
+    """Say what the runs that can be made of a log allow, and how many labels correct their scores."""
+    from tempfile import TemporaryDirectory
+
+    from kapwa.audits import audits_possible
+    from kapwa.judging.draws import STRATUM
+    from kapwa.judging.plan import LABELS_FOR
+
+    if path.name.startswith("samples_"):  # lm-eval's results beside them say what they are
+        path = path.with_name(f"results_{path.stem.rpartition('_')[2]}.json")
+    with TemporaryDirectory() as folder:
+        facts = audits_possible(path, form, Path(folder))
+    if json:
+        show_json(facts)
+        return
+    for run in facts:
+        tell(f"{run['task']}, {run['model']}: {run['items']:,} items; metrics: {', '.join(run['metrics'])}.")
+        if run["why_not"]:
+            tell(f"Its scores cannot be corrected by labels: {run['why_not']}")
+            continue
+        if run["unknown"]:
+            options = " and ".join(f"--{name} or --{name}-from" for name in run["unknown"])
+            tell(f"The log does not tell the {' and '.join(run['unknown'])} of its items: import it with {options}.")
+        rows = []
+        for place in run["strata"]:
+            needed = ["too few" if place[name] is None else f"{place[name]:,}" for name in LABELS_FOR]
+            rows.append((" / ".join(place[name] for name in STRATUM), f"{place['questions']:,}", *needed))
+        show_table((*_PLACE, "Questions", *(f"Labels for {width}" for width in _WIDTHS)), rows)
+        tell(f"So many labels if people and {run['audited']} judge 85 % alike.")
+    tell(f"Next: kapwa import {shlex.quote(str(path))} --format {form}")
+
+
+def _labels(path: Path, json: bool) -> None:
+    """Say what a file of labels holds, and how far it goes by itself."""
+    from kapwa.exchange.labels import told_by_labels
+    from kapwa.judging.plan import MISSING
+
+    facts = told_by_labels(path, "right")
+    if json:
+        show_json({"path": str(path), **facts})
+        return
+    tell(f"{path} holds {facts['form']}: {facts['labels']:,} labels of {facts['labelled']:,} answers.")
+    tell(f"By: {', '.join(facts['raters']) or 'nobody yet'}; “cannot assess”: {facts['cannot_assess']:,}.")
+    if facts["half_width"] is not None:
+        tell(f"If all are of one culture, they tell people's share there to ± {100 * facts['half_width']:.1f} points.")
+    missing = [f"{facts[name]:,} for {width}" for name, width in zip(MISSING, _WIDTHS, strict=True)]
+    tell(f"Missing labels, of each culture: {', '.join(missing)}, if people alone are asked; a scorer may save some.")
+    draws = ", ".join(facts["draws"]) or "no draw is named in it"
+    tell(f"They correct scores together with the folder of their draw ({draws}):")
+    tell(f"kapwa audit apply RUN... --labels DRAW --labels {shlex.quote(str(path))}")
 
 
 def _installation(json: bool) -> None:
@@ -58,18 +124,28 @@ def _installation(json: bool) -> None:
     show_table(("", "", ""), rows)
 
 
-def _labels(folder: Path, json: bool) -> None:
+def _draw(folder: Path, json: bool) -> None:
+    """Say of each culture of a draw how many labels are missing, and what those that are there allow."""
     from kapwa.exchange.labels import label_counts
+    from kapwa.judging.draws import STRATUM
+    from kapwa.judging.plan import MISSING
 
     counts = label_counts(folder)
     if json:
         show_json(counts.to_dicts())
         return
     rows = []
-    for *place, drawn, labelled, questions, missing in counts.rows():
-        allows = _allowed(questions, labelled, missing)
-        rows.append((" / ".join(place), str(drawn), str(labelled), str(missing), allows))
-    show_table(("Culture, language, variant", "Drawn", "Labelled", "Missing", "What this allows"), rows)
+    for row in counts.iter_rows(named=True):
+        surely = "–" if row["half_width"] is None else f"± {100 * row['half_width']:.1f}"
+        left = row["questions"] - row["labelled"]
+        more = ["too few" if row[name] > left else f"{row[name]:,}" for name in MISSING]
+        allows = _allowed(row["questions"], row["labelled"], row["missing"])
+        where = " / ".join(row[name] for name in STRATUM)
+        rows.append((where, f"{row['labelled']} of {row['drawn']}", surely, *more, allows))
+    missing = (f"For {width}" for width in _WIDTHS)
+    show_table((*_PLACE, "Labelled", "Points", *missing, "What this allows"), rows)
+    tell("Points: so surely do the labels alone tell people's share (95 %).")
+    tell("For ± 10, ± 5: how many more it takes; a scorer may save some of them.")
 
 
 def _allowed(questions: int, labelled: int, missing: int) -> str:

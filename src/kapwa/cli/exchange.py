@@ -14,6 +14,9 @@ from kapwa.cli.output import note, show_json, tell
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
 
 
+FIELD = "The field of lm-eval's documents, or of the metadata of Inspect's samples, that tells {}."
+
+
 @dataclass(kw_only=True)
 class ExportOptions:
     """What some formats want and a run does not know: keywords of :func:`kapwa.export_run`."""
@@ -48,6 +51,8 @@ def import_(
     output: Path = Path("runs"),
     culture: str | None = None,
     language: str | None = None,
+    culture_from: str | None = None,
+    language_from: str | None = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -57,7 +62,8 @@ def import_(
     """
     import kapwa
 
-    paths = kapwa.import_result(result, form, out=output, culture=culture, language=language, overwrite=overwrite)
+    about = {"culture": culture, "language": language, "culture_from": culture_from, "language_from": language_from}
+    paths = kapwa.import_result(result, form, out=output, overwrite=overwrite, **about)
     _tell("runs", paths, json)
     notes = [text for path in paths for text in kapwa.open_run(path).manifest["notes"]]
     for text in dict.fromkeys(notes):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import note, show_json, show_table, tell
 from kapwa.cli.run import ModelOptions, Rehearsal, price, tokens_line
 
@@ -26,39 +26,25 @@ class JudgeOptions:
 
     draw: Path | None = None
     limit: int | None = None
+    variant: str | None = None
+    where: opt.Where = None
     samples: int = 1
     temperature: float | None = None
     system: str | None = None
-    probe: Annotated[
-        Any,
-        option(
-            "NAMES",
-            "Also probe the judge: repeat, order, length, language, names, family, comma-separated, or all.",
-            "How far the judge can be trusted",
-            parser=opt.parse_list,
-        ),
-    ] = None
+    probe: Any = None
     people: list[Path] | None = None
     cache: Path | None = None
 
 
-@opt.grouped
 def judge(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; two, to compare their answers.")],
-    judge: Annotated[
-        list[str],
-        option("MODEL", "Who judges, written as for kapwa run --model; repeatable: a panel, side by side."),
-    ],
-    rubric: Annotated[str, option("NAME|FILE", "What is asked of each answer (see: kapwa rubrics), or a file.")],
+    runs: list[Path],
+    judge: list[str],
+    rubric: str,
     chosen: JudgeOptions,
     loading: ModelOptions,
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
-    variant: Annotated[
-        str | None, option("NAMES", "Prompt variants of the runs, comma-separated \\[default: all].")
-    ] = None,
-    where: opt.Where = None,
-    out: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --out")] = Path("judged"),
+    out: Path = Path("judged"),
     json: opt.Json = False,
 ) -> None:
     """Ask a model what it says of answers, by a rubric.
@@ -68,15 +54,14 @@ def judge(
     """
     from kapwa.judging.panel import ask_panel, plan_judging
     from kapwa.runs.directory import Run
-    from kapwa.runs.preview import Tokens
     from kapwa.runs.runner import RunInterrupted
 
-    settings: Any = {**vars(chosen), "variant": variant, "where": opt.parse_where(where)}
+    settings: Any = {**vars(chosen), "where": opt.parse_where(chosen.where)}
     settings["system"] = chosen.system and opt.read_at(chosen.system)
     cache, settings["probes"] = settings.pop("cache"), settings.pop("probe")
     planned = plan_judging([Run(run) for run in runs], rubric, **settings)
     options: Any = {**vars(loading), "extra": dict(loading.extra or ())}
-    _estimate(planned, judge, options, rehearsal)
+    _estimate(planned, judge, options, rehearsal, json=json)
     if rehearsal.dry_run:
         return
     options["engine"] = opt.open_engine(**vars(place))
@@ -89,18 +74,25 @@ def judge(
         show_json(dict(panel.record))
     else:
         _show(panel)
-    for judged in panel.record["judges"]:
-        tokens = Tokens(judged["tokens_read"], judged["tokens_written"], "")
-        cost = rehearsal.cost(tokens)
-        paid = "" if cost is None else f", which cost about {price(cost)}"
-        note(f"{judged['rater']}: {tokens.read:,} tokens read, {tokens.written:,} written{paid}.")
+    _tell_tokens(panel.record["judges"], rehearsal)
     note(f"Verdicts: {out / 'verdicts.csv'}")
     if panel.silent:
         note(f"{panel.silent} prompts have no reply; the same command asks them again.")
         raise typer.Exit(1)
 
 
-def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: Rehearsal) -> None:
+def _tell_tokens(judges: Sequence[dict[str, Any]], prices: Rehearsal) -> None:
+    """Say how many tokens each judge read and wrote, and what they cost where prices are known."""
+    from kapwa.runs.preview import Tokens
+
+    for judged in judges:
+        tokens = Tokens(judged["tokens_read"], judged["tokens_written"], "")
+        cost = prices.cost(tokens)
+        paid = "" if cost is None else f", which cost about {price(cost)}"
+        note(f"{judged['rater']}: {tokens.read:,} tokens read, {tokens.written:,} written{paid}.")
+
+
+def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
     """Say what will be asked, and for each judge how many tokens that is and what it costs at most."""
     from kapwa.loading import checked_spec
     from kapwa.report.wording import count
@@ -108,14 +100,22 @@ def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: 
 
     checked = [(spec, checked_spec(spec, options)) for spec in judges]
     requests = [asked.request for asked in planned.asked()]
+    estimates = []
+    for spec, how in checked:
+        tokens = count_tokens(requests, *how)
+        estimates.append((spec, tokens, prices.cost(tokens)))
+    if prices.dry_run and json:
+        models = [{"judge": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
+        counts = {"answers": len(planned.answers), "failed": planned.failed, "prompts": len(requests)}
+        show_json({"rubric": planned.rubric.signed, **counts, "judges": models, "first": asdict(requests[0])})
+        return
     if prices.dry_run:
         tell("\n\n".join(f"[{message.role}]\n{message.content}" for message in requests[0].messages) + "\n")
     failed = f" ({count(planned.failed, 'answer')} failed and so cannot be judged)" if planned.failed else ""
     answers = count(len(planned.answers), "pair" if planned.rubric.kind == "pairs" else "answer")
     note(f"{planned.rubric.signed}: {answers}{failed}, {count(len(requests), 'prompt')}.")
-    for spec, how in checked:
-        tokens = count_tokens(requests, *how)
-        note(tokens_line(spec, tokens, prices.cost(tokens)))
+    for spec, tokens, cost in estimates:
+        note(tokens_line(spec, tokens, cost))
     if prices.dry_run:
         note("Nothing was asked or written.")
 
@@ -156,7 +156,7 @@ def _table(title: str, frame: Any) -> None:
 
 
 def rubrics(
-    rubric: Annotated[str | None, typer.Argument(metavar="[NAME|FILE]", help="Show this one, or check a file.")] = None,
+    rubric: str | None = None,
     json: opt.Json = False,
 ) -> None:
     """List what people and judging models are asked of answers, or show a rubric.

@@ -42,62 +42,80 @@ class PrintedTable:
             note(made.note)
 
 
+@dataclass(kw_only=True)
+class Besides:
+    """What is written beside the page: charts, and tables as CSV."""
+
+    figures: Path | None = None
+    csv: Path | None = None
+
+    def write(self, sources: Any, people: Sequence[Path], same: Any, errata: Path | None) -> None:
+        """Write what was asked for of runs, or of an analysis, and say where."""
+        if self.figures is not None:
+            _write_figures(sources, self.figures, same)
+        if self.csv is not None:
+            _write_tables(sources, self.csv, people, same, errata)
+
+
 def report(
     runs: list[Path],
     output: Path = Path("report.html"),
     people: list[Path] | None = None,
     answers: str = "1000",
-    figures: Path | None = None,
-    csv: Path | None = None,
+    *,
+    besides: Besides,
     same: list[str] | None = None,
     equal_within: opt.EqualWithin = None,
     errata: Path | None = None,
-    *,
     printed: PrintedTable,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
 
     The page is self-contained: it opens from disk, without a network.
     """
-    from kapwa.analysis.result import Analysis
     from kapwa.report.writing import opened, write_report
     from kapwa.runs.systems import parse_same
 
     if not re.fullmatch(r"all|\d{1,9}", answers):
         raise UsageError(f"--answers is a number of questions, or 'all', not {answers[:40]!r}.")
     check_place(output, folder=not output.suffix)
-    for folder in (figures, csv):
+    for folder in (besides.figures, besides.csv):
         check_place(folder, folder=True)
-    sources = opened(runs, note)
+    sources, forms = opened(runs, note), people or ()
     named = parse_same(same or ())
-    made = printed.make(sources, named, people or ())
+    made = printed.make(sources, named, forms)
+    if besides.csv is not None:
+        _table_folders(sources, besides.csv)
+    margins: dict[str, Any] = {"same": named, "equal_within": equal_within, "groups": printed.groups, "errata": errata}
     most = None if answers == "all" else int(answers)
-    members = [sources] if isinstance(sources, Analysis) else sources
-    folders = {} if csv is None else _table_folders([member.path for member in members], csv)
-    margins: dict[str, Any] = {"same": named, "equal_within": equal_within}
-    margins |= {"groups": printed.groups, "errata": errata}
-    note(f"Report: {write_report(sources, output, people=people or (), answers=most, **margins)}")
-    if figures is not None:
-        _write_figures(sources, figures, named)
-    if csv is not None:
-        _write_tables(members, folders, people or (), csv / "people", named)
+    note(f"Report: {write_report(sources, output, people=forms, answers=most, **margins)}")
+    besides.write(sources, forms, named, errata)
     printed.write(made)
 
 
-def _write_tables(
-    members: Sequence[Any], folders: dict[Path, Path], people: Sequence[Path], people_folder: Path, same: Any
-) -> None:
-    """Write the tables of runs, or of an analysis, each into its folder; those of people into ``people_folder``."""
+def _write_tables(sources: Any, csv: Path, people: Sequence[Path], same: Any, errata: Path | None) -> None:
+    """Write the tables of runs, or of an analysis, each into its folder, and those of people's forms and errata."""
     import kapwa
     from kapwa.analysis.result import Analysis
+    from kapwa.files import write_text
     from kapwa.report.audit import audits_of, blocks_of
+    from kapwa.report.errata import errata_parts
     from kapwa.report.people import export_people_csv
+    from kapwa.report.view import arrange
+    from kapwa.runs.outputs import BOM
 
-    for member in members:
-        note(f"Tables: {kapwa.export_csv(member, folders[member.path])}")
-    if people and not isinstance(members[0], Analysis):
-        more = blocks_of(audits_of(members, people))
-        note(f"Tables: {export_people_csv(members, people, people_folder, same, more)}")
+    folders = _table_folders(sources, csv)
+    for folder, source in folders.items():
+        note(f"Tables: {kapwa.export_csv(source, folder)}")
+    if isinstance(sources, Analysis):
+        return
+    if people:
+        more = blocks_of(audits_of(sources, people))
+        note(f"Tables: {export_people_csv(sources, people, csv / 'people', same, more)}")
+    if errata is not None:
+        for slug, part in errata_parts(arrange(sources, same), errata).items():
+            write_text(csv / "errata" / f"{slug}.csv", BOM + part["table"].csv)
+        note(f"Tables: {csv / 'errata'}")
 
 
 def _write_figures(sources: Any, folder: Path, same: Any) -> None:
@@ -111,17 +129,20 @@ def _write_figures(sources: Any, folder: Path, same: Any) -> None:
         note(f"Figure: {path}")
 
 
-def _table_folders(sources: Sequence[Path], csv: Path) -> dict[Path, Path]:
-    """Return the folder within ``csv`` of each source's tables; raise UsageError where two would share one."""
-    names: dict[str, Path] = {}
-    for source in sources:
-        other = names.setdefault(source.name, source)
-        if other != source:
+def _table_folders(sources: Any, csv: Path) -> dict[Path, Any]:
+    """Return each source by the folder within ``csv`` of its tables; raise UsageError where two would share one."""
+    from kapwa.analysis.result import Analysis
+
+    folders: dict[Path, Any] = {}
+    for source in [sources] if isinstance(sources, Analysis) else sources:
+        folder = csv / source.path.name
+        other = folders.setdefault(folder, source)
+        if other.path != source.path:
             raise UsageError(
-                f"The tables of {other} and {source} would be written into one folder of {csv}.",
+                f"The tables of {other.path} and {source.path} would be written into one folder of {csv}.",
                 hint="Rename one of the two run folders, or write the tables of each by 'kapwa export'.",
             )
-    return {source: csv / source.name for source in sources}
+    return folders
 
 
 @dataclass(kw_only=True)

@@ -294,7 +294,11 @@ def results(
 def import_(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A table or pack of the project's form, sample:PACK, or an archive.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A table or pack of the project's form, sample:PACK, an archive, or an audit's proposals.csv.",
+        ),
     ],
     secret: Annotated[Path | None, option("FILE", "For an archive: its secret. Default: the file next to it.")] = None,
     withdrawn: Annotated[

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa import registry
-from kapwa.errors import DataError, KapwaError, UsageError
+from kapwa.errors import DataError, KapwaError, UsageError, nearest
 from kapwa.files import digest, filling, jsonable
+from kapwa.languages.codes import is_language_tag
 from kapwa.loading import load_task
 from kapwa.records import Answer, Floor, Item
 from kapwa.runs.directory import Run, brief_model, results, slug, write_results
@@ -30,6 +31,7 @@ from kapwa.suites.items import SCORE_SCHEMA
 
 # What other tools do not know of an item: whose it is, and (BCP 47) in which language.
 UNKNOWN, UNDETERMINED = "unknown", "und"
+NOT_TOLD = {"culture": UNKNOWN, "language": UNDETERMINED}
 ALL = "all"  # the group of an estimate over all items
 _TOOLS = {"lm_eval": "lm-eval", "inspect_ai": "Inspect"}
 _KAPWA_NAMES = {"max_tokens": "max_new_tokens", "max_gen_toks": "max_new_tokens"}  # other tools' names of options
@@ -106,20 +108,39 @@ def run_identity(run: Run, size: int) -> str:
 
 
 class ItemDefaults(NamedTuple):
-    """The culture and language of an import's items, where the results themselves do not say."""
+    """What the user says of the culture and language of an import's items: those of all, or the field that tells."""
 
-    culture: str = UNKNOWN
-    language: str = UNDETERMINED
+    culture: str | None = None
+    language: str | None = None
+    culture_from: str | None = None
+    language_from: str | None = None
 
-    def named(self) -> dict[str, str]:
-        """Return those that the user named."""
-        return {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
+    def of(self, item: str, facts: Mapping[str, Any]) -> dict[str, str]:
+        """Return what the user says of an item, of which the results tell ``facts``.
+
+        Raises DataError, naming the ``item``, where a field is missing, empty or tells no language.
+        """
+        values = {}
+        for name in NOT_TOLD:
+            field = getattr(self, f"{name}_from")
+            value: Any = facts.get(field) if field else getattr(self, name)
+            if field and not (isinstance(value, str) and value.strip()):
+                message = f"{item} has no text in {field!r}, which is to say its {name}."
+                raise DataError(message, hint=nearest(field, facts))
+            if field and name == "language" and not is_language_tag(value):
+                message = f"{item}: {value!r} in {field!r} is not a language tag (BCP 47)."
+                raise DataError(message, hint="Name the language of all items by its code: --language fil")
+            if value is not None:
+                values[name] = value
+        return values
 
     def refuse(self, file: Path) -> None:
-        """Raise UsageError where the user named one of them for results of Kapwa's own tasks, which know them."""
-        if named := self.named():
-            hint = f"Leave out {' and '.join(f'--{name}' for name in named)}."
-            raise UsageError(f"{file}: Kapwa's own tasks know the {' and '.join(named)} of each item.", hint=hint)
+        """Raise UsageError where the user says something of results of Kapwa's own tasks, which know it."""
+        named = [name for name, value in self._asdict().items() if value]
+        if named:
+            hint = f"Leave out {' and '.join('--' + name.replace('_', '-') for name in named)}."
+            known = " and ".join(dict.fromkeys(name.removesuffix("_from") for name in named))
+            raise UsageError(f"{file}: Kapwa's own tasks know the {known} of each item.", hint=hint)
 
 
 def files_in(path: Path, pattern: str, noun: str) -> list[Path]:
@@ -174,7 +195,7 @@ def foreign_run(
     tool = _TOOLS[about["imported"]["from"]]
     teller = "Inspect's log" if tool == "Inspect" else tool
     notes = [f"Imported from {tool}, which asked the model and judged its answers; Kapwa made the intervals."]
-    unknown = [name for name, word in ItemDefaults()._asdict().items() if (items[name] == word).any()]
+    unknown = [name for name, word in NOT_TOLD.items() if (items[name] == word).any()]
     if unknown:
         notes.append(f"{teller} does not give the {' and '.join(unknown)} of its items.")
     if (items["cluster"] == items["item_id"]).any():

@@ -14,8 +14,6 @@ from kapwa.errors import DataError, UsageError, check_known
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
 from kapwa.exchange.base import (
     PART,
-    UNDETERMINED,
-    UNKNOWN,
     Files,
     ItemDefaults,
     files_in,
@@ -143,13 +141,16 @@ def import_result(
     out: str | Path = "runs",
     culture: str | None = None,
     language: str | None = None,
+    culture_from: str | None = None,
+    language_from: str | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
     """Make runs in the folder ``out`` of another tool's results, one for each task; return their folders.
 
     ``form``: "lm-eval" (``path``: its results_….json, with the samples beside it) or "inspect" (``path``: a log, .eval
     or .json); or a folder that holds some, which are all imported. ``culture`` and ``language`` (a BCP-47 tag) are the
-    items', where the results do not say.
+    items', where the results do not say; ``culture_from`` and ``language_from``: the field of each document (lm-eval)
+    or of its metadata (Inspect) that tells, where items differ.
     Raises UsageError for an unknown format, a culture or language that cannot be or is known already, and for a run
     that exists; DataError naming file and row for results that are not what lm-eval or Inspect writes, or cannot become
     a run; MissingDependencyError without Inspect.
@@ -160,7 +161,11 @@ def import_result(
     if language is not None and not is_language_tag(language):
         hint = "Name the language by its code: --language fil"
         raise UsageError(f"{language!r} is not a language tag (BCP 47).", hint=hint)
-    defaults = ItemDefaults(culture or UNKNOWN, language or UNDETERMINED)
+    for name, value, field in (("culture", culture, culture_from), ("language", language, language_from)):
+        if value is not None and field is not None:
+            message = f"--{name} is that of all items, --{name}-from the field that tells each."
+            raise UsageError(message, hint="Leave one out.")
+    defaults = ItemDefaults(culture, language, culture_from, language_from)
     if form == "inspect":
         from kapwa.exchange.inspect_import import import_inspect as import_file
 

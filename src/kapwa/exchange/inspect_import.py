@@ -74,10 +74,10 @@ def _kept(sample: EvalSample, defaults: base.ItemDefaults) -> _Sample:
     prompts = [sample.input] if isinstance(sample.input, str) else [message.text for message in sample.input]
     target = sample.target if isinstance(sample.target, str) else "\n".join(sample.target)
     row = {
-        **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **defaults._asdict()},
+        **{"variant": base.UNKNOWN, "category": None, "topic": None, "cluster": name, **base.NOT_TOLD},
         **tells,
         # What the user says stands above what the metadata tell.
-        **defaults.named(),
+        **defaults.of(f"the sample {name!r}", sample.metadata),
         # Samples of Kapwa's tasks are called after item and variant; others' metadata may say "item_id" of anything.
         "item_id": tells.get("item_id", name) if is_kapwa_task(sample) else name,
         "prompt": "\n\n".join(prompts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +15,14 @@ from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
 from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
 from kapwa.judging.labels import READ_ONLY, Label, as_drawn, label_value, sheet_labels, verdicts_of
+from kapwa.judging.plan import MISSING, labels_missing
 from kapwa.judging.verdicts import read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of
 from kapwa.runs.directory import Run
 from kapwa.tables_io import Row, read_sheet
 
+# Forms of labels of other tools.
+_ARGILLA, _INSPECT = "records of Argilla", "scores as Inspect reads them"
 # How Inspect writes right, wrong and half right.
 _LETTERS = {"c": "1", "i": "0", "p": "0.5"}
 
@@ -56,8 +59,6 @@ def labelled(
     population = population_of(runs, metric=metric, variant=variant)
     draw = as_drawn(population, "correct") if drawn is None else drawn
     read, notes = read_labels(places, draw.asked.criterion)
-    read, others = _without_others(read, draw)
-    notes = (*notes, *others)
     verdicts = verdicts_of(read, draw)
     if scorer is None:
         return Labelled(runs, population, draw, verdicts, notes)
@@ -75,14 +76,6 @@ def _of_draw(draw: Draw, metric: str | None, variant: str | None) -> tuple[str, 
     return draw.metric, variants
 
 
-def _without_others(labels: Sequence[Label], draw: Draw) -> tuple[list[Label], list[str]]:
-    """Pass over labels of other draws in tables that hold labels of this one, too, as those of the studio do."""
-    tables = {label.place.path for label in labels if label.draw and label.draw == draw.id and not label.form}
-    kept = [label for label in labels if label.draw in ("", draw.id) or label.place.path not in tables]
-    passed = len(labels) - len(kept)
-    return kept, [f"{passed} labels of other draws are passed over: {draw.id} is applied."] if passed else []
-
-
 def read_labels(
     paths: Sequence[str | Path], criterion: str, *, some: bool = True
 ) -> tuple[list[Label], tuple[str, ...]]:
@@ -97,17 +90,13 @@ def read_labels(
     # Somebody may name the folder of a draw and a sheet in it.
     files = list({path.resolve(): path for path in sheet_files(paths, "verdicts") if path.name != KEY}.values())
     for path in files:
-        rows = read_sheet(path) if path.suffix.lower() in (".jsonl", ".json") else []
-        header = header_of(rows)
-        if "responses" in header:
-            read = [label for row in rows for label in _argilla(row, path, criterion)]
-        elif {"id", "value"} <= set(header):
-            read = [_inspect(row, path) for row in rows]
-        else:
-            read = list(sheet_labels(path, criterion))
+        read = labels_in(path, criterion)
         labels += read
         filled |= {path.with_suffix("")} if read else set()
-    empty = sorted({path.with_suffix("") for path in files} - filled)
+    # Where labels stand in tables of their own, as those of the studio do, the sheets of the draw were not used.
+    sheets = {path.with_suffix("") for path in files if (path.parent.parent / DRAW).is_file()}
+    unused = set() if sheets & filled else sheets
+    empty = sorted({path.with_suffix("") for path in files} - filled - unused)
     notes = [f"Not filled in: {', '.join(path.name for path in empty[:5])}{', …' * (len(empty) > 5)}."] if empty else []
     if some and not labels:
         message = "no label is filled in." if files else "holds no sheets."
@@ -117,23 +106,82 @@ def read_labels(
     return labels, tuple(notes)
 
 
+def label_form(path: Path, header: Sequence[str], criteria: Collection[str]) -> str:
+    """In which form a table with these columns holds people's labels by one of ``criteria``; "" where it holds none."""
+    columns, is_json = set(header), path.suffix.lower() in (".jsonl", ".json")
+    if is_json and "responses" in columns:
+        return _ARGILLA
+    if is_json and {"id", "value"} <= columns:
+        return _INSPECT
+    if {"value", "state", "rater"} <= columns:
+        return "verdicts"
+    if columns & {"answer", "item_id"} and columns.intersection(criteria):
+        return "a sheet" if "form_id" in columns else "a table of labels" if "rater" in columns else ""
+    return ""
+
+
+def labels_in(path: Path, criterion: str) -> list[Label]:
+    """Read the labels of one file; see :func:`read_labels`."""
+    rows = read_sheet(path)
+    form = label_form(path, header_of(rows), [criterion])
+    if form == _ARGILLA:
+        return [label for row in rows for label in _argilla(row, path, criterion)]
+    if form == _INSPECT:
+        return [_inspect(row, path) for row in rows]
+    return list(sheet_labels(rows, path, criterion))
+
+
 def label_counts(folder: Path) -> pl.DataFrame:
-    """Of each stratum of the draw in ``folder``: questions there are, drawn, and with every answer labelled."""
+    """Of each stratum of the draw in ``folder``: questions there are, drawn, and with every answer labelled.
+
+    Then how surely these labels by themselves tell people's share, of the run of which they tell it least; see
+    :func:`kapwa.judging.plan.labels_missing`.
+    """
     drawn = read_draw(folder)
-    read, _ = read_labels([folder], drawn.asked.criterion, some=False)
-    labels, _ = _without_others(read, drawn)
-    labelled = verdicts_of(labels, drawn).filter(pl.col("value").is_not_null()).select("run", *UNIT).unique()
-    there_are = pl.DataFrame(drawn.strata).group_by(STRATUM).agg(questions=pl.col("N").sum())
-    return (
-        drawn.key.join(labelled.with_columns(labelled=True), on=["run", *UNIT], how="left")
-        .group_by(*STRATUM, "item_id")
-        .agg(pl.col("labelled").fill_null(value=False).all())
-        .group_by(STRATUM)
-        .agg(drawn=pl.len(), labelled=pl.col("labelled").sum())
-        .join(there_are, on=STRATUM, how="left")
-        .sort(STRATUM)
-        .with_columns(missing=pl.col("drawn") - pl.col("labelled"))
-    )
+    labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
+    by_answer = verdicts_of(labels, drawn).group_by("run", *UNIT).agg(label=pl.col("value").mean())
+    answers = drawn.key.join(by_answer, on=["run", *UNIT], how="left", maintain_order="left")
+    strata = pl.DataFrame(drawn.strata)
+    rows = []
+    for place, part in answers.sort(STRATUM).group_by(STRATUM, maintain_order=True):
+        where = dict(zip(STRATUM, place, strict=True))
+        labelled = part.group_by("item_id").agg(pl.col("label").is_not_null().all())["label"]
+        counts: dict[str, Any] = {"drawn": len(labelled), "labelled": labelled.sum()}
+        counts |= {"questions": strata.filter(**where)["N"].sum(), "missing": counts["drawn"] - counts["labelled"]}
+        of_runs = [
+            labels_missing(run["label"], run["cluster"], 1 / run["probability"].to_numpy())
+            for _, run in part.group_by("run")
+        ]
+        rows.append({**where, **counts, **max(of_runs, key=lambda surely: surely[MISSING[-1]])})
+    return pl.DataFrame(rows)
+
+
+def told_by_labels(path: Path, criterion: str) -> dict[str, Any]:
+    """What a file of labels holds, and how surely its labels by themselves tell the share of right answers.
+
+    Raises DataError for a file in none of the forms that :func:`read_labels` knows.
+    """
+    form = label_form(path, header_of(read_sheet(path)), [criterion])
+    if not form:
+        hint = (
+            f"Labels have a column {criterion!r}, 'rater', and 'answer' or 'item_id'; logs are Inspect's or lm-eval's."
+        )
+        raise DataError("is neither a log nor labels.", path=path, row=1, hint=hint)
+    labels = labels_in(path, criterion)
+    columns = ("answer", "system", "item_id", "variant", "sample", "value")
+    schema = {name: pl.Float64 if name == "value" else pl.String for name in columns}
+    frame = pl.DataFrame([{name: getattr(label, name) for name in columns} for label in labels], schema=schema)
+    by_answer = frame.group_by(columns[:-1], maintain_order=True).agg(pl.col("value").mean())
+    return {
+        "form": form,
+        "labels": len(labels),
+        "cannot_assess": frame["value"].null_count(),
+        "raters": sorted({label.rater for label in labels}),
+        "draws": sorted({label.draw for label in labels if label.draw}),
+        "rubrics": sorted({label.rubric for label in labels if label.rubric}),
+        "labelled": by_answer["value"].count(),
+        **labels_missing(by_answer["value"], None),
+    }
 
 
 def _metadata(row: Row, path: Path, column: str = "metadata") -> dict[str, Any]:

@@ -107,8 +107,12 @@ def _foreign(
     if not metrics:
         raise DataError("has no metric that is a mean over its items.", path=samples.path, hint="; ".join(left_out))
     shots = (results.get("n-shot") or {}).get(name)
-    about = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **defaults._asdict()}
     documents, data = samples.documents(), config.get("dataset_path")
+    usual = {"variant": base.UNKNOWN if shots is None else f"{shots}-shot", **base.NOT_TOLD}
+    about = {
+        sample.doc_id: {**usual, **defaults.of(f"row {sample.row} of {samples.path.name}", sample.doc)}
+        for sample in documents
+    }
     tables = _tables(documents, about)
     known = {
         "suite": _SUITE,
@@ -171,7 +175,7 @@ def _why_not(values: Sequence[Any], stated: Any) -> str:
 
 
 def _score_rows(
-    samples: TaskSamples, kept: Mapping[str, Mapping[str, Any]], about: Mapping[str, str]
+    samples: TaskSamples, kept: Mapping[str, Mapping[str, Any]], about: Mapping[int, Mapping[str, str]]
 ) -> Iterator[dict[str, Any]]:
     for sample in samples.samples:
         item_id = str(sample.doc_id)
@@ -181,7 +185,7 @@ def _score_rows(
                 value = float(sample.value(metric))
                 outcome = ("right" if value else "wrong") if kept[name]["binary"] else "scored"
                 same = {"item_id": item_id, "cluster": item_id, "sample": 0}
-                yield {**about, **same, "metric": name, "value": value, "outcome": outcome}
+                yield {**about[sample.doc_id], **same, "metric": name, "value": value, "outcome": outcome}
 
 
 def _target(sample: Sample) -> str | None:
@@ -194,7 +198,7 @@ def _target(sample: Sample) -> str | None:
     return None if target is None else str(target)
 
 
-def _tables(documents: Sequence[Sample], about: Mapping[str, str]) -> dict[str, pl.DataFrame]:
+def _tables(documents: Sequence[Sample], about: Mapping[int, Mapping[str, str]]) -> dict[str, pl.DataFrame]:
     """Return the items, and what the model wrote or the log-probabilities of what it was given."""
     items: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
@@ -202,8 +206,9 @@ def _tables(documents: Sequence[Sample], about: Mapping[str, str]) -> dict[str, 
     for sample in documents:
         name, asked = str(sample.doc_id), sample.asked
         prompt = asked[0][0] if asked else None
-        items.append({**about, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})
-        key = {"item_id": name, "variant": about["variant"], "culture": about["culture"]}
+        place = about[sample.doc_id]
+        items.append({**place, "item_id": name, "cluster": name, "prompt": prompt, "target": _target(sample)})
+        key = {"item_id": name, "variant": place["variant"], "culture": place["culture"]}
         for index, ((_, follows), response) in enumerate(zip(asked, sample.resps, strict=False)):
             if isinstance(follows, str):
                 scored.append({**key, "index": index, "text": follows, "logprob_sum": float(response[0][0])})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kapwa.errors import UsageError, check_whole
-from kapwa.judging.draws import UNIT, Draw, check_distinct, drawn_as, read_draw
+from kapwa.judging.draws import UNIT, Draw, check_distinct, drawn_as, read_draw, sampled_answers
 from kapwa.judging.prompts import ToJudge
 from kapwa.judging.rubrics import Rubric
 from kapwa.judging.verdicts import ANSWER_SCHEMA
@@ -78,9 +78,7 @@ def _texts(run: Run, items: Sequence[Item]) -> list[tuple[Item, int, str | None]
     if compares_texts(run.manifest["suite"]):
         rows: Any = ((item.id, item.variant, asked.sample, answer.text) for item, asked, answer in texts_of(run))
     elif "answers" in run.tables:
-        sampled = "sample" in run.answers.columns
-        columns = ("item_id", "variant", "sample", "text") if sampled else ("item_id", "variant", "text")
-        rows = (row if sampled else (*row[:2], 0, row[2]) for row in run.answers.select(columns).iter_rows())
+        rows = sampled_answers(run).select(*UNIT, "text").iter_rows()
     else:
         hint = "Name runs of a task in which models write answers, such as kalahi/open."
         raise UsageError(f"{run.path} has no answers to judge: it is a run of {run.manifest['task']}.", hint=hint)

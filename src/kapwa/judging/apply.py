@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from kapwa.errors import DataError, UsageError
@@ -17,6 +18,8 @@ from kapwa.people.labelling import agreement_by_culture, nesting_notes, rater_ta
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import signature
 from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
+from kapwa.stats.families import family_words, members
+from kapwa.stats.significance import holm
 
 # Tables of single answers and labels.
 _SINGLE = ("verdicts", "answers")
@@ -29,7 +32,10 @@ _ESTIMATE = {
 }
 _WHERE = {**dict.fromkeys(("culture", "language", "variant", "metric"), pl.String), "strata": pl.Int64}
 SCORE_SCHEMA = {"system": pl.String, **_WHERE, **_ESTIMATE, "signature": pl.String}
-DIFFERENCE_SCHEMA = {"a": pl.String, "b": pl.String, **_WHERE, **_ESTIMATE, "p_value": pl.Float64}
+DIFFERENCE_SCHEMA = {
+    **{"a": pl.String, "b": pl.String, **_WHERE, **_ESTIMATE},
+    **{"p_value": pl.Float64, "p_holm": pl.Float64, "family": pl.String},
+}
 PROPOSAL_SCHEMA = {
     **dict.fromkeys(("item_id", "culture", "language", "question", "group", "wording"), pl.String),
     **dict.fromkeys(("votes", "raters"), pl.Int64),
@@ -43,7 +49,8 @@ class Audit:
 
     ``scores``: a row for each system and stratum (culture, language, variant), and one over the strata of a variant
     (``culture`` null, ``strata`` their number, each counting alike); ``shown`` is the number to print: corrected, or
-    people's alone where ``use`` is "people". ``differences``: the same of every two systems, corrected jointly.
+    people's alone where ``use`` is "people". ``differences``: the same of every two systems, corrected jointly, with
+    Holm's p-values over the tests that ``family`` names.
     ``raters``: how much more often than others a person says yes on the same answers. ``agreement``: by culture.
     ``verdicts``: the labels (:data:`kapwa.judging.verdicts.VERDICT_SCHEMA`). ``proposals``: wordings that the scorer
     found wrong and most people right. ``answers``: every answer, with score, label and probability
@@ -174,7 +181,7 @@ def apply_labels(
         draw.metric,
         scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
         pl.DataFrame(scores, schema=SCORE_SCHEMA),
-        pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA),
+        _adjusted(pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA)),
         rater_table(verdicts),
         agreement_by_culture(verdicts, draw.seed),
         verdicts,
@@ -192,12 +199,16 @@ def _arrays(part: pl.DataFrame, *names: str) -> list[Any]:
     return [part[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names]
 
 
+def _design(part: pl.DataFrame) -> tuple[Any, pl.Series, pl.Series]:
+    """The probability with which each answer was drawn, its stratum and its cluster."""
+    return part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
+
+
 def corrected_rows(part: pl.DataFrame) -> list[Corrected]:
     """The corrected means of one run and variant: of each stratum, then, where there are several, over them."""
-    value, label = _arrays(part, "value", "label")
-    chances, strata, clusters = part["probability"].fill_null(1.0).to_numpy(), part["stratum"], part["cluster"]
-    rows = corrected_means(value, label, chances, strata, clusters)
-    return rows + ([corrected_over_strata(value, label, chances, strata, clusters)] if len(rows) > 1 else [])
+    answers = (*_arrays(part, "value", "label"), *_design(part))
+    rows = corrected_means(*answers)
+    return rows + ([corrected_over_strata(*answers)] if len(rows) > 1 else [])
 
 
 def _score_rows(
@@ -239,10 +250,20 @@ def _difference_rows(answers: pl.DataFrame, metric: str) -> Iterator[dict[str, A
         for a, b in combinations([name for name in systems if (name, variant) in parts], 2):
             both = parts[a, variant].join(parts[b, variant], on=UNIT, suffix="_b", maintain_order="left")
             scores_a, scores_b, labels_a, labels_b = _arrays(both, "value", "value_b", "label", "label_b")
-            chances, strata, clusters = both["probability"].fill_null(1.0).to_numpy(), both["stratum"], both["cluster"]
-            for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, chances, strata, clusters):
-                where = _where(row, variant, metric, strata.n_unique())
+            for row in corrected_difference(scores_a, scores_b, labels_a, labels_b, *_design(both)):
+                where = _where(row, variant, metric, both["stratum"].n_unique())
                 yield {"a": a, "b": b, **where, **_estimate(row, inferred=True), "p_value": row.p_value}
+
+
+def _adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Adjust the p-values of differences by Holm's method: over all pairs, of one culture each or over cultures."""
+    p_holm, names = np.full(pairs.height, np.nan), [""] * pairs.height
+    tests = pairs.with_columns(kind=pl.lit("runs"), cultures="strata")
+    for places in members(tests):
+        p_holm[places] = holm(tests["p_value"][places].fill_null(np.nan).to_numpy())
+        for place in places:
+            names[place] = family_words(tests[places])
+    return pairs.with_columns(p_holm=pl.Series(p_holm).fill_nan(None), family=pl.Series(names, dtype=pl.String))
 
 
 def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFrame, draw: Draw) -> pl.DataFrame:

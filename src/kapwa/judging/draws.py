@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
-from kapwa.errors import DataError, RunError, UsageError, nearest
-from kapwa.files import check_ordinary, digest
+from kapwa.errors import DataError, UsageError, nearest
+from kapwa.files import digest
 from kapwa.judging.rubrics import CANNOT, YES_NO, load_rubric
 from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA
 from kapwa.people.forms import REMARK, check_counts, instructions_for
 from kapwa.people.rating_forms import EMPTY_ANSWER, folder_names, names_model
-from kapwa.runs.directory import Run
+from kapwa.runs.directory import Run, load_manifest
 from kapwa.runs.systems import systems_of
 from kapwa.suites.base import is_share
 from kapwa.tables_io import csv_bytes, read_sheet
@@ -155,9 +155,14 @@ def check_distinct(runs: Sequence[Run]) -> None:
         raise UsageError("Two of the runs have one signature: they measure the same.", hint="Leave one out.")
 
 
+def sampled_answers(run: Run) -> pl.DataFrame:
+    """The answers of a run with their samples; a run of one sample an item may have no column that says so."""
+    return run.answers if "sample" in run.answers.columns else run.answers.with_columns(sample=pl.lit(0, pl.Int64))
+
+
 def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.DataFrame:
-    """The answers of one run, each with its score; a run of one sample an item may have no column that says so."""
-    answers = run.answers if "sample" in run.answers.columns else run.answers.with_columns(sample=pl.lit(0, pl.Int64))
+    """The answers of one run, each with its score."""
+    answers = sampled_answers(run)
     rule = pl.col("rule").is_in(_SURE_RULES) if "rule" in answers.columns else pl.lit(value=True)
     texts = answers.select(*UNIT, "text", sure=rule.fill_null(value=False))
     scores = run.scores.filter((pl.col("metric") == metric) & pl.col("variant").is_in(variants))
@@ -337,24 +342,24 @@ def _notes(made: Draw) -> tuple[str, ...]:
 
 
 def read_draw(folder: Path) -> Draw:
-    """Read the draw in ``folder``; raise DataError for a damaged one, or one whose key is missing or another's."""
+    """Read the draw in ``folder``.
+
+    Raises DataError or RunError for a damaged one, DataError for one whose key is missing or another's.
+    """
     file = folder / DRAW
     if not file.exists():
         hint = "Name the folder of a draw: kapwa audit sample RUN... -o FOLDER"
         raise DataError("no such file.", path=file, hint=hint)
-    check_ordinary(file)
     hint = "It is written by kapwa audit sample, and is never edited."
+    facts = load_manifest(file, "draw", FORMAT, hint)
+    del facts["format"]
     try:
-        facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        newer = facts.pop("format") > FORMAT
         facts |= {name: tuple(facts[name]) for name in ("variants", "runs", "strata")}
         facts["left_out"] = tuple(map(tuple, facts["left_out"]))
         facts["asked"] = Asked(**facts["asked"])
         made = Draw(**facts, key=pl.DataFrame(schema=KEY_SCHEMA))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (KeyError, TypeError):
         raise DataError("is no draw, or damaged.", path=file, hint=hint) from None
-    if newer:
-        raise RunError(f"{file} is of a newer Kapwa.", hint="Upgrade: pip install -U kapwa")
     rows = read_sheet(folder / KEY, required=tuple(KEY_SCHEMA))
     try:
         key = pl.DataFrame(

@@ -17,7 +17,7 @@ from kapwa.judging.rubrics import CANNOT
 from kapwa.judging.verdicts import ANSWER_SCHEMA, State, Verdict, verdict_frame
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, refuse_repeats, remark_of
 from kapwa.people.rating_files import parse_answer
-from kapwa.tables_io import Row, read_sheet
+from kapwa.tables_io import Row
 
 _FORM_ID = re.compile(r"(audit-\d+-[0-9a-f]{8})-(.+-p\d+)")
 _CANNOT = (CANNOT, "cannot-assess", "can't assess", "don't know", "?")
@@ -28,7 +28,6 @@ class Label(NamedTuple):
     """What one person says of one answer, named by its code in a draw, or by item and system.
 
     ``place``: the cell that says it. ``item_id`` may also be "item/variant", as ids of samples are in Inspect.
-    ``form``: the sheet it stands on, which is of one draw; "" for tables, which may hold labels of several.
     """
 
     rater: str
@@ -43,7 +42,6 @@ class Label(NamedTuple):
     sample: str = ""
     rubric: str = ""
     remark: str = ""
-    form: str = ""
 
 
 def label_value(cell: Cell) -> tuple[State, float | None]:
@@ -59,13 +57,12 @@ def label_value(cell: Cell) -> tuple[State, float | None]:
     raise cell.error(f"{cell.shown} is neither yes, no nor {CANNOT!r}.", hint)
 
 
-def sheet_labels(path: Path, criterion: str) -> Iterator[Label]:
+def sheet_labels(rows: Sequence[Row], path: Path, criterion: str) -> Iterator[Label]:
     """Yield the labels of a filled sheet, a table of verdicts, or a plain table; rows without a label are passed over.
 
     A plain table has ``rater``, the column ``criterion``, and ``answer`` (the code on the sheet) or ``item_id`` with
     ``system``, ``variant`` and ``sample`` where they are needed. Raises DataError for anything else.
     """
-    rows = read_sheet(path)
     header = header_of(rows)
     is_verdicts = {"value", "state", "rater"} <= set(header)
     column = "value" if is_verdicts else criterion
@@ -93,7 +90,7 @@ def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) 
     if not rater:
         raise cell.error("nobody is named who says so.", "Fill in 'form_id' as it was, or 'rater'.")
     draw = form[1] if form else cell_of(row, path, "draw").text
-    return Label(rater, state, value, cell, draw=draw, remark=remark_of(row), form=form[0] if form else "", **named)
+    return Label(rater, state, value, cell, draw=draw, remark=remark_of(row), **named)
 
 
 def as_drawn(population: Population, rubric: str) -> Draw:
@@ -132,7 +129,11 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
 
 def _check_same(label: Label, draw: Draw) -> None:
     if label.draw and label.draw != draw.id:
-        remedy = "Apply each draw by itself." if draw.id else "Name the folder of that draw, too: --labels FOLDER"
+        remedy = (
+            "Apply each draw by itself, with the labels of that draw."
+            if draw.id
+            else "Name the folder of that draw, too: --labels FOLDER"
+        )
         not_of = draw.id or "answers that somebody picked"
         raise label.place.error(f"this label is of the draw {label.draw}, not of {not_of}.", remedy)
     if label.rubric and label.rubric != draw.rubric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import ceil
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,7 @@ from kapwa.errors import UsageError
 from kapwa.judging.apply import corrected_rows
 from kapwa.judging.draws import STRATUM
 from kapwa.stats.corrected import Corrected, LabelPlan, labels_needed
+from kapwa.stats.intervals import mean_estimates
 
 PLAN_SCHEMA = {
     **dict.fromkeys(STRATUM, pl.String),
@@ -20,6 +22,10 @@ PLAN_SCHEMA = {
     "answers": pl.Int64,
     "hours": pl.Float64,
 }
+# Half-widths of intervals for which missing labels are counted, and what the counts are called.
+WIDTHS = (0.1, 0.05)
+MISSING, LABELS_FOR = ("missing_10", "missing_5"), ("labels_10", "labels_5")
+_HALF_RIGHT = 0.25 * 1.96**2
 # A scorer that finds none or all right does not know that: the share of right answers is taken to lie between these.
 _SHARES = (0.1, 0.9)
 
@@ -53,6 +59,19 @@ def plan_labels(
         facts |= {"questions": questions, "labels": _needed(plan), "grounds": grounds, "answers": read}
         rows.append({**dict(zip(STRATUM, place, strict=True)), **facts, "hours": read * seconds / 3600})
     return pl.DataFrame(rows, schema=PLAN_SCHEMA)
+
+
+def labels_missing(labels: pl.Series, clusters: pl.Series | None, weights: Any = None) -> dict[str, Any]:
+    """How surely people's ``labels`` of answers (null: none) by themselves tell the share of right ones.
+
+    ``half_width`` of its interval, None without a label, and for each of :data:`WIDTHS` how many more labels it takes,
+    if the others are alike; without a label, if half of the answers are right, which takes the most.
+    """
+    (mean,) = mean_estimates(labels.cast(pl.Float64), clusters, binary=True, weights=weights)
+    half_width = None if mean.low is None or mean.high is None else (mean.high - mean.low) / 2
+    squared = mean.n * half_width**2 if half_width else _HALF_RIGHT
+    missing = (max(ceil(squared / width**2) - mean.n, 0) for width in WIDTHS)
+    return {"half_width": half_width, **dict(zip(MISSING, missing, strict=True))}
 
 
 def _needed(plan: LabelPlan) -> int | None:

@@ -13,9 +13,9 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import DataError, UsageError
-from kapwa.people.filled_sheets import cell_of
+from kapwa.judging.verdicts import typed
 from kapwa.stats.transport import Audited, carried_bias
-from kapwa.tables_io import Row, read_sheet
+from kapwa.tables_io import read_sheet
 
 ANSWERS = "answers.csv"
 # Every answer of an audit; ``label``: the mean of what people say, null where nobody labelled or could assess it.
@@ -44,25 +44,7 @@ def read_audited(folder: str | Path) -> pl.DataFrame:
     if not path.is_file():
         hint = "Write one: kapwa audit apply RUN --labels SHEETS --out FOLDER"
         raise UsageError(f"{folder} holds no audit ({ANSWERS}).", hint=hint)
-    rows = [_answer(row, path) for row in read_sheet(path, required=tuple(AUDITED_SCHEMA))]
-    return pl.DataFrame(rows, schema=AUDITED_SCHEMA, orient="row")
-
-
-def _answer(row: Row, path: Path) -> list[Any]:
-    cells: list[Any] = []
-    for name, kind in AUDITED_SCHEMA.items():
-        cell = cell_of(row, path, name)
-        if kind == pl.String:
-            cells.append(cell.text)
-            continue
-        try:
-            number = float(cell.text) if cell.text else None
-        except ValueError:
-            number = -1.0
-        if number is not None and not 0 <= number <= (1 if kind == pl.Float64 else 10**9):
-            raise cell.error(f"{cell.shown} is no {name}.", "The table is written by kapwa audit apply, never edited.")
-        cells.append(number if number is None or kind == pl.Float64 else int(number))
-    return cells
+    return typed(read_sheet(path, required=tuple(AUDITED_SCHEMA)), path, AUDITED_SCHEMA)
 
 
 def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) -> pl.DataFrame:

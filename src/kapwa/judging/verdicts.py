@@ -6,10 +6,9 @@ and a reply that could not be read are states with no value: neither is a verdic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import isfinite
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -21,6 +20,7 @@ from kapwa.tables_io import Row, read_sheet
 State = Literal["judged", "cannot-assess", "unparsed"]
 STATES: tuple[State, ...] = ("judged", "cannot-assess", "unparsed")
 Rater = Literal["person", "judge"]
+_MOST_SAMPLES = 10**9
 
 # Which answer of which system was judged; ``system`` is the label of the run's system, ``run`` its signature.
 ANSWER_SCHEMA = {
@@ -77,8 +77,10 @@ def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
     verdicts: list[Verdict] = []
     places: list[Cell] = []
     for path in sheet_files(paths, "verdicts"):
-        for row in _rows(path):
-            verdicts.append(_verdict(row, path))
+        rows = _rows(path)
+        verdicts += [Verdict(*cells) for cells in typed(rows, path, VERDICT_SCHEMA).rows()]
+        for row, verdict in zip(rows, verdicts[-len(rows) :], strict=True):
+            _check(verdict, row, path)
             places.append(cell_of(row, path, "answer"))
     repeats = (
         (_once(v), place, f"{v.rater} judges {v.answer or v.item_id!r} by {v.criterion!r}")
@@ -106,32 +108,37 @@ def _rows(path: Path) -> list[Row]:
     return rows if header >= set(VERDICT_SCHEMA) else read_sheet(path, required=tuple(VERDICT_SCHEMA))
 
 
-def _verdict(row: Row, path: Path) -> Verdict:
-    cells = {name: cell_of(row, path, name) for name in VERDICT_SCHEMA}
+def _check(verdict: Verdict, row: Row, path: Path) -> None:
     for name, allowed in (("state", STATES), ("kind", ("person", "judge"))):
-        if cells[name].text not in allowed:
-            raise cells[name].error(
-                f"{cells[name].shown} is none of {', '.join(allowed)}.", nearest(cells[name].text, allowed)
-            )
-    value = _number(cells["value"])
-    if (value is None) == (cells["state"].text == "judged"):
-        raise cells["value"].error("a verdict has a value exactly where its state is 'judged'.")
-    if value is not None and not 0 <= value <= 1:
-        raise cells["value"].error(f"{cells['value'].shown} does not lie between 0 and 1.")
-    sample = _number(cells["sample"])
-    if sample is None or sample < 0 or sample != int(sample):
-        raise cells["sample"].error(f"{cells['sample'].shown} is not the number of a sample.", "The first sample is 0.")
-    texts = {name: cell.text for name, cell in cells.items() if name not in ("value", "sample")}
-    return Verdict(**texts, value=value, sample=int(sample))  # type: ignore[arg-type]  # kind and state were checked
+        cell = cell_of(row, path, name)
+        if cell.text not in allowed:
+            raise cell.error(f"{cell.shown} is none of {', '.join(allowed)}.", nearest(cell.text, allowed))
+    if (verdict.value is None) == (verdict.state == "judged"):
+        message = "a verdict has a value exactly where its state is 'judged'."
+        raise cell_of(row, path, "value").error(message)
 
 
-def _number(cell: Cell) -> float | None:
-    if not cell.text:
+def typed(rows: Sequence[Row], path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows of a table by its ``schema``: texts, shares (or none), and numbers of samples.
+
+    Raises DataError naming row and column for what is no such number.
+    """
+    cells = [[_typed(cell_of(row, path, name), kind) for name, kind in schema.items()] for row in rows]
+    return pl.DataFrame(cells, schema=schema, orient="row")
+
+
+def _typed(cell: Cell, kind: Any) -> str | float | None:
+    if kind == pl.String:
+        return cell.text
+    if kind == pl.Float64 and not cell.text:
         return None
     try:
-        value = float(cell.text)
+        number = float(cell.text)
     except ValueError:
-        raise cell.error(f"{cell.shown} is not a number.") from None
-    if not isfinite(value):
-        raise cell.error(f"{cell.shown} is not a number.")
-    return value
+        number = -1.0
+    if kind == pl.Float64 and 0 <= number <= 1:
+        return number
+    if kind == pl.Int64 and 0 <= number < _MOST_SAMPLES and number == int(number):
+        return int(number)
+    what = "a number between 0 and 1" if kind == pl.Float64 else "the number of a sample: 0, 1, …"
+    raise cell.error(f"{cell.shown} is not {what}.")

@@ -18,6 +18,7 @@ from kapwa.judging.draws import drawn_as, read_draw
 from kapwa.report import wording
 from kapwa.report.board import LabelColumn, board_table, ranking_pairs
 from kapwa.report.people import Block, agreement_table, label_tables
+from kapwa.report.sentences import ALLOWED, family_note
 from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
@@ -203,7 +204,8 @@ def _difference_sentence(row: Row, whose: str) -> str:
     if not known(row["shown"]):
         return f"{names}, {whose}: {raw}; no labels of both."
     between = wording.change_interval(row["shown_low"], row["shown_high"], SHARE)
-    p = f", {wording.p_words(row['p_value'])}" if known(row["p_value"]) else ""
+    p = f", {wording.p_words(row['p_holm'])}" if known(row["p_holm"]) else ""
+    p += ALLOWED if known(row["p_holm"]) and row["p_holm"] != row["p_value"] else ""
     return f"{names}, {whose}: {wording.change(row['shown'], SHARE)} points as people see it ({between}{p}); {raw}."
 
 
@@ -261,10 +263,10 @@ def _difference_table(audit: Audit) -> Table:
     frame = audit.differences
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}", _place(row)))
-    columns = [pair, *_estimates(signed=True), p_column("p", "p_value"), _USE]
+    columns = [pair, *_estimates(signed=True), p_column("p (Holm)"), _USE]
     note = (
         "In points. Both systems were labelled on the same questions, and the difference is corrected as one number. "
-        "Intervals and p are of each difference by itself, not allowing for their number."
+        f"Intervals are of each difference by itself. {family_note(audit.differences)}"
     )
     return Table("audit-differences", "Differences between systems, corrected", frame, columns, note, shown)
 

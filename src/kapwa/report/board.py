@@ -147,14 +147,22 @@ def _change(row: Mapping[str, Any], name: str, info: Mapping[str, Any], *, turne
 
 
 def _as_labelled(labelled: Sequence[LabelColumn], first: str, second: str) -> str:
-    """The difference of two systems as people's labels correct it, a clause; "" where they have none of both."""
+    """The difference of two systems as people's labels correct it, a clause; "" where they have none of both.
+
+    Of several draws the one with the most labels speaks, and is named.
+    """
+    corrected = []
     for column in labelled:
         turned = (first, second) not in column.differences
         row = column.differences.get((second, first) if turned else (first, second))
         if row is not None and wording.known(row["shown"]):
-            change, between = _change(row, "shown", SHARE, turned=turned)
-            return f"; as people label it: {change} points ({between})"
-    return ""
+            corrected.append((row, turned, column.draw))
+    if not corrected:
+        return ""
+    row, turned, draw = max(corrected, key=lambda of_draw: of_draw[0]["labelled"])
+    change, between = _change(row, "shown", SHARE, turned=turned)
+    which = f" (draw {draw})" if len(corrected) > 1 else ""
+    return f"; as people label it{which}: {change} points ({between})"
 
 
 def _undone(view: TaskView, single: pl.DataFrame) -> str:

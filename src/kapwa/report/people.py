@@ -12,7 +12,9 @@ import polars as pl
 
 from kapwa.datasets.sheets import DRAW, header_of, sheet_files, short_names
 from kapwa.errors import DataError, UsageError
+from kapwa.exchange.labels import label_form
 from kapwa.files import slug, write_text
+from kapwa.judging.draws import read_draw
 from kapwa.people.agreement import NAMES
 from kapwa.people.answers import AnswerAgreement
 from kapwa.people.choice_files import read_choices
@@ -34,8 +36,8 @@ from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 
 COEFFICIENT = {"low": -1.0, "high": 1.0}
-# Columns of tables of labels, of the studio and of audits alike.
-LABEL_COLUMNS = {"draw", "answer", "rater", "rubric"}
+# Columns of tables of labels that name their draw, of the studio and of audits alike.
+_LABEL_COLUMNS = {"draw", "answer", "rater", "rubric"}
 Block = dict[str, Any]  # what the template is told of one kind of form
 
 
@@ -54,10 +56,11 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
 
     Raises DataError as the readers of forms do, and UsageError for choices that are about no item of ``runs``.
     """
-    paths = [path for path in paths if not (path / DRAW).is_file()]  # labels of a draw: kapwa.report.audit
-    if not paths:
+    labels = {file for files in label_tables(paths).values() for file in files}  # kapwa.report.audit
+    files = [file for file in _undrawn(paths) if file not in labels]
+    if not files:
         return []
-    sheets, blocks, used = _sheets(paths), list[Block](), set[Path]()
+    sheets, blocks, used = _sheets(files), list[Block](), set[Path]()
     for view in views:
         metrics = view.suite.choice_metrics(view.task, view.metrics) if view.suite is not None else []
         items = [item for item in items_of(view.runs) if item.variant == view.variant] if metrics else []
@@ -88,14 +91,30 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
 
 
 def label_tables(paths: Sequence[Path]) -> dict[str, list[Path]]:
-    """Tables of labels in ``paths``, by the draw that they are of; the sheets of a draw are none."""
-    elsewhere = [path for path in paths if not (path / DRAW).is_file()]
+    """Tables of labels in ``paths``, by the draw that they name, or the only one; the sheets of a draw are none.
+
+    Raises UsageError for a table that names none beside several draws.
+    """
+    draws = [read_draw(path) for path in paths if (path / DRAW).is_file()]
+    criteria = {drawn.asked.criterion for drawn in draws}
     tables: dict[str, list[Path]] = {}
-    for path in sheet_files(elsewhere, "forms", keys=None) if elsewhere else ():
+    for path in _undrawn(paths):
         rows = read_sheet(path)
-        if rows and set(header_of(rows)) >= LABEL_COLUMNS:
-            tables.setdefault(rows[0].cells["draw"].strip(), []).append(path)
+        header = header_of(rows)
+        if not (set(header) >= _LABEL_COLUMNS or (draws and label_form(path, header, criteria))):
+            continue
+        name = rows[0].cells.get("draw", "").strip()
+        if not name and len(draws) != 1:
+            message = f"{path} does not say which draw its labels are of."
+            raise UsageError(message, hint="Add a column 'draw', or report the draws one by one.")
+        tables.setdefault(name or draws[0].id, []).append(path)
     return tables
+
+
+def _undrawn(paths: Sequence[Path]) -> list[Path]:
+    """The files in ``paths`` that are not of a draw's folder."""
+    elsewhere = [path for path in paths if not (path / DRAW).is_file()]
+    return sheet_files(elsewhere, "forms", keys=None) if elsewhere else []
 
 
 def export_people_csv(
@@ -117,11 +136,9 @@ def export_people_csv(
 
 def _sheets(paths: Sequence[Path]) -> Sheets:
     found = Sheets([], {}, [], [], [])
-    for path in sheet_files(paths, "forms", keys=None):
+    for path in paths:
         rows = read_sheet(path)
         header = set(header_of(rows))
-        if header >= LABEL_COLUMNS:
-            continue  # kapwa.report.audit
         if header >= set(CHOICE_KEY):
             found.choice_keys.append(path)
         elif header >= set(RATING_KEY[:-1]):

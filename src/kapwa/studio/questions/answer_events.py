@@ -62,13 +62,14 @@ def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:
     return {**event.body, "english": {key: text for key, text in event.body["english"].items() if key in keys}}
 
 
-@kind("answers.merged", "answers.split", "answers.named", "answers.confirmed", stays=True)
+@kind("answers.merged", "answers.split", "answers.named", "answers.confirmed", "answers.proposed", stays=True)
 @kind("answers.translated", left=_english_left)
 def answers_decided(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, and what is decided of answers, which are named by keys.
 
     ``keys``: the groups that hold these are one; ``key``: this one leaves its group and stands alone, or stands first
     in it; ``english``: what they are in English, "" for none; ``seen`` and ``now``: those to former texts count now.
+    Only what an audit proposed has words, a model's: ``text``, with ``votes`` of ``raters``, ``draw`` and ``rubric``.
     """
     decision = {"wording": _wording(event), "kind": event.kind, "author": event.actor, "body": event.body}
     Decision.objects.create(**common(event), **decision)

@@ -9,11 +9,15 @@ from kapwa.studio.core.forms import FORMS, Form
 from kapwa.studio.core.tables import Project
 from kapwa.studio.questions import answer_events, answering, events  # noqa: F401 - each fills a list
 from kapwa.studio.questions.importing import add_prompts, import_questions
+from kapwa.studio.questions.proposals import holds_proposals, import_proposals
 from kapwa.studio.questions.release import EverydayRelease
 from kapwa.studio.questions.views.questions import home
 
 
 def _take_in(project: Project, data: str | Path) -> str:
+    if holds_proposals(data):
+        taken = import_proposals(project, Path(data))
+        return f"{taken.new} proposed wordings for whoever merges answers; {taken.passed_over} passed over."
     result = import_questions(project, data)
     raise_first(result.problems)
     return f"{result.questions} new questions, {result.wordings} new wordings. Two people must agree to each."

@@ -6,8 +6,8 @@ everybody who gives it later, and holds no words of anybody. Two answers are one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
@@ -21,11 +21,13 @@ class Group(NamedTuple):
     """Answers that mean the same: ``texts`` by their keys, the head first.
 
     ``english``: what the texts are in English, as far as somebody said so; ``people``: who gave one of them, each once.
+    ``proposal``: of a text that nobody gave, which an audit proposed: how many people call it right, by which rubric.
     """
 
     texts: dict[str, str]
     english: list[str]
     people: set[str]
+    proposal: Mapping[str, Any] | None = None
 
     @property
     def key(self) -> str:
@@ -46,7 +48,7 @@ class Group(NamedTuple):
 class Merged(NamedTuple):
     """The answers to a wording, after merging: those that count, the ``old`` ones to a former text, and the groups.
 
-    ``groups``: of those that count, most votes first.
+    ``groups``: of those that count, most votes first; ``proposed``: texts of audits that are in none of these yet.
     """
 
     wording: Wording
@@ -54,6 +56,7 @@ class Merged(NamedTuple):
     counted: list[Answer]
     old: list[Answer]
     groups: list[Group]
+    proposed: list[Group]
 
     @property
     def asked(self) -> bool:
@@ -98,7 +101,10 @@ def merged_answers(project: Project, wordings: QuerySet[Wording], without: Colle
         for answer in answers.get(wording.id, ()):
             seen = [answer.question_revision, answer.wording_revision]
             (counted if seen in wording.counted else old).append(answer)
-        merged.append(Merged(wording, decisions, counted, old, _groups(project, counted, decisions)))
+        groups = _groups(project, counted, decisions)
+        by_people = [group for group in groups if group.people]
+        proposed = [group for group in groups if not group.people]
+        merged.append(Merged(wording, decisions, counted, old, by_people, proposed))
     return merged
 
 
@@ -110,6 +116,10 @@ def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Dec
             key = key_of(project, text)
             texts[key] = text
             people.setdefault(key, set()).add(answer.author)
+    proposals = {key_of(project, d.body["text"]): d.body for d in decisions if d.kind == "answers.proposed"}
+    for key, body in proposals.items():
+        texts.setdefault(key, body["text"])
+        people.setdefault(key, set())
     english: dict[str, str] = {}
     for decision in decisions:
         english |= decision.body.get("english", {})
@@ -120,7 +130,8 @@ def _groups(project: Project, answers: Iterable[Answer], decisions: Sequence[Dec
         ordered = sorted(keys, key=lambda key: (-rank.get(key, -1), -len(people[key])))
         lines = dict.fromkeys(part.strip() for key in ordered for part in english.get(key, "").split(";"))
         of_group = {key: texts[key] for key in ordered}
-        groups.append(Group(of_group, list(filter(None, lines)), set().union(*(people[key] for key in keys))))
+        voters = set[str]().union(*(people[key] for key in keys))
+        groups.append(Group(of_group, list(filter(None, lines)), voters, proposals.get(ordered[0])))
     return sorted(groups, key=lambda group: -group.votes)
 
 

@@ -84,8 +84,9 @@ class EverydayRelease(ReleaseForm):
     def published(self, items: Items, facts: Mapping[str, Any]) -> list[Published]:
         """Return the row of each question in a language with those of its answers, and how models are asked."""
         words: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-        for event in Event.objects.filter(project=self.project, kind="answer.given", erased=False):
-            for text in event.body["texts"]:
+        kinds = ("answer.given", "answers.proposed")
+        for event in Event.objects.filter(project=self.project, kind__in=kinds, erased=False):
+            for text in event.body["texts"] if event.kind == "answer.given" else [event.body["text"]]:
                 words[event.subject, event.body["language"]][key_of(self.project, text)] = text
         pairs = [(pk, tag) for pk, _, tag in (item.partition(":") for item in items) if pk in self._questions]
         published = []

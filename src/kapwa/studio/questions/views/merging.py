@@ -59,7 +59,7 @@ def _language_of(request: HttpRequest, project: Project) -> tuple[str, list[str]
 def _collected(project: Project, tag: str) -> list[Merged]:
     """The wordings in a language that are asked, or were answered, with their answers."""
     wordings = Wording.objects.filter(project=project, language=tag).exclude(question__kind=PROMPT)
-    return [merged for merged in merged_answers(project, wordings) if merged.asked or merged.counted or merged.old]
+    return [each for each in merged_answers(project, wordings) if each.asked or each.counted or each.old]
 
 
 def answer_rows(project: Project, merged: Sequence[Merged]) -> list[list[str]]:
@@ -109,15 +109,17 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
         act(visit, kind, {"language": tag, **body}, subject=merged.wording.question_id)
         return redirect(request.get_full_path())
     moved = [decision.body["key"] for decision in merged.decisions if decision.kind == "answers.split"]
-    texts = {key: text for group in merged.groups for key, text in group.texts.items()}
+    groups = [*merged.groups, *merged.proposed]
+    texts = {key: text for group in groups for key, text in group.texts.items()}
     return show(
         visit,
         "merging",
         found=merged,
+        groups=groups,
         own=language(tag),
         in_english=tag.partition("-")[0] == "en",
-        empty=[group.key for group in merged.groups if all(is_non_answer(text, tag) for text in group.texts.values())],
-        suggested=suggestions(merged.groups, tag, moved),
+        empty=[group.key for group in groups if all(is_non_answer(text, tag) for text in group.texts.values())],
+        suggested=suggestions(groups, tag, moved),
         decisions=[(decision, _answers_meant(decision, texts)) for decision in reversed(merged.decisions)],
         depends=[answer for answer in (*merged.counted, *merged.old) if answer.depends],
         old=Counter(text for answer in merged.old for text in answer.texts or ["–"]).most_common(),
@@ -127,13 +129,16 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
 def _answers_meant(decision: Decision, texts: dict[str, str]) -> list[str]:
     """What a decision is about, as people read it; of an answer that nobody gives now, nothing is left to read."""
     body = decision.body
+    if "text" in body:
+        return [body["text"]]
     keys = body.get("keys") or body.get("english") or [body.get("key", "")]
     return [texts[key] for key in keys if key in texts]
 
 
 def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]]:
     """The kind and body of the event that a posted form asks for; the button that was pressed says which."""
-    post, head = request.POST, {key: group.key for group in merged.groups for key in group.texts}
+    groups = [*merged.groups, *merged.proposed]
+    post, head = request.POST, {key: group.key for group in groups for key in group.texts}
     if "undo" in post:
         return "answers.undone", {"decision": post["undo"][:40]}
     if "confirm" in post:
@@ -147,7 +152,7 @@ def _decision(request: HttpRequest, merged: Merged) -> tuple[str, dict[str, Any]
             return f"answers.{name}", {"key": post[name]}
     if post.get("action") == "english":
         english: dict[str, str] = {}
-        for group in merged.groups:
+        for group in groups:
             text = tidy_line(post.get(f"english_{group.key}", ""), 400)
             if text != "; ".join(group.english):  # the head's stands for its group
                 english |= {**dict.fromkeys(group.texts, ""), group.key: text}
