@@ -99,7 +99,8 @@ def holm(p_values: ArrayLike) -> FloatArray:
 def holm_levels(p_values: ArrayLike) -> FloatArray:
     """Level at which Holm's procedure judges each test, given how the others came out.
 
-    With k of the m − 1 others found, a test is found where its own p is at most α / (m − k), α = 0.05: α / m where no other is.
+    With k of the m − 1 others found, a test is found where its own p is at most α / (m − k), α = 0.05: α / m where no
+    other is.
     NaN where no test was made.
     """
     p = np.asarray(p_values, dtype=np.float64)
