@@ -5,11 +5,13 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 import polars as pl
 import pytest
+from served_tools import KEY
 from stub_judge import durable_replies
 
 import warm
@@ -160,3 +162,72 @@ def test_a_judging_that_is_killed_goes_on_and_asks_nothing_twice(stub, judged_ru
     assert whole.returncode == 0, whole.stderr
     first, second = ((tmp_path / name / "verdicts.csv").read_bytes() for name in ("judged", "at-once"))
     assert first == second
+
+
+BEHIND_INSPECT = ("--judge", "inspect:openai-api/stub/stub", "--extra", "max_retries=0")
+BEHIND_INSPECT += ("--extra", 'model_args={"max_retries": 0}')
+
+
+def judged(server) -> int:
+    """How many answers a server was asked about."""
+    return sum("The answer to judge" in json.dumps(entry["asked"]) for entry in server.arrivals())
+
+
+def said(folder: Path) -> list[tuple[object, ...]]:
+    """What was said of each answer, whoever said it."""
+    return pl.read_csv(folder / "verdicts.csv").drop("rater").rows()
+
+
+def test_a_judge_behind_a_provider_of_inspect_says_the_same(stub, judged_runs, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("STUB_API_KEY", KEY)
+    server = stub(judge={"noise": 0.2, "prose": 0.1})
+    words = ("judge", judged_runs[0], "--rubric", "correct", "--base-url", server.url, "--limit", 1)
+    here = kapwa(*words, "--judge", "openai:stub", "-o", "here", cwd=tmp_path)
+    there = kapwa(*words, *BEHIND_INSPECT, "-o", "there", cwd=tmp_path)
+    assert (here.returncode, there.returncode) == (0, 0), here.stderr + there.stderr
+    assert said(tmp_path / "there") == said(tmp_path / "here")
+    assert set(pl.read_csv(tmp_path / "there" / "verdicts.csv")["rater"]) == {"inspect:openai-api/stub/stub"}
+    asked = len(server.arrivals())
+    assert kapwa(*words, *BEHIND_INSPECT, "-o", "there", cwd=tmp_path).returncode == 0
+    assert len(server.arrivals()) == asked
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize("place", ["inspect", "ray"])
+def test_a_killed_judging_goes_on_by_inspect_and_on_ray(
+    stub, judged_runs, tmp_path: Path, monkeypatch, place: str
+) -> None:
+    pytest.importorskip("ray" if place == "ray" else "inspect_ai")
+    monkeypatch.setenv("STUB_API_KEY", KEY)
+    server = stub(judge={"noise": 0.2}, delay=0.3)
+    judge = BEHIND_INSPECT if place == "inspect" else ("--judge", "openai:stub")
+    words = ["judge", str(judged_runs[0]), *judge, "--rubric", "correct", "--base-url", server.url]
+    words += ["--concurrency", "8", "-o", "judged"]
+    process = subprocess.Popen([str(warm.programs() / "kapwa"), *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    patience = time.monotonic() + 120
+    while judged(server) < 40 and process.poll() is None and time.monotonic() < patience:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    durable, before = durable_replies(tmp_path), judged(server)
+    assert durable > 0
+    assert not (tmp_path / "judged" / "verdicts.csv").exists()
+    with tempfile.TemporaryDirectory(prefix="ray") as short:  # a socket's path has a hundred characters at most
+        monkeypatch.setenv("RAY_TMPDIR", short)
+        engine = ("--engine", "ray", "--address", "local", "--replicas", "2") if place == "ray" else ()
+        done = kapwa(*words, *engine, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert judged(server) - before == durable_replies(tmp_path) - durable > 0, "asked again what was durable"
+    whole = kapwa(
+        "judge",
+        judged_runs[0],
+        "--judge",
+        "openai:stub",
+        *words[words.index("--rubric") :][:4],
+        "-o",
+        "once",
+        cwd=tmp_path,
+    )
+    assert whole.returncode == 0, whole.stderr
+    assert said(tmp_path / "judged") == said(tmp_path / "once")

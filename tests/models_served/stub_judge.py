@@ -28,8 +28,11 @@ def chance(*parts: Any) -> float:
 
 def reply(config: dict[str, Any], text: str, number: int) -> str:
     """What the judge says to a prompt; ``number``: which call of the server it is."""
+    asked = FORM.search(text)
+    if asked is None:  # a replica on Ray asks first what the server can do
+        return "I judge answers."
     answers = [(author, body.split("\n\n")[0], "\n\n" in body) for author, _, body in ANSWER.findall(text)]
-    words = json.loads(FORM.search(text)[1])
+    words = json.loads(asked[1])
     key = tuple(sorted(body for _, body, _ in answers))
     for kind, broken in (("prose", "I think it is right."), ("half", '{"right": "ye'), ("empty", " ")):
         if chance(kind, key) < config.get(kind, 0):
