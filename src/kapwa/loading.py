@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_origin, get_type_hints
 
 from kapwa import registry
-from kapwa.errors import UsageError, check_whole, nearest
+from kapwa.errors import UsageError, check_known, check_whole, nearest
 from kapwa.models.base import Model, ModelOptions, ModelSettings
 from kapwa.parallel.base import Ray
 from kapwa.suites.base import Judged, Selection, Step, Suite, Task, given_options, with_steps
@@ -124,8 +124,7 @@ def suite_of(task: str) -> Suite:
     suite_name = task.partition("/")[0]
     missing = f"There is no task {task!r}: no suite is named {suite_name!r}."
     suite: Suite = registry.load("suites", suite_name, missing=missing)
-    if task not in suite.tasks:
-        raise UsageError(f"There is no task {task!r}.", hint=nearest(task, suite.tasks))
+    check_known(task, suite.tasks, f"There is no task {task!r}.")
     return suite
 
 
@@ -227,11 +226,9 @@ def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, Model
         hint = f"Local weights and hub ids are written hf:{spec}." if looks_local else nearest(backend, known)
         raise UsageError(f"There is no model {spec!r}.", hint=hint)
     for option, value in options.items():
-        if option not in _HINTS:
-            raise UsageError(f"Models have no option {option!r}.", hint=nearest(option, _HINTS))
+        check_known(option, _HINTS, f"Models have no option {option!r}.")
         allowed = get_args(_HINTS[option]) if get_origin(_HINTS[option]) is Literal else (value,)
-        if value not in allowed:
-            raise UsageError(f"{option} cannot be {value!r}.", hint=nearest(str(value), allowed))
+        check_known(value, allowed, f"{option} cannot be {value!r}.")
         lowest = _AT_LEAST.get(option)
         if lowest is not None and not (isinstance(value, int | float) and value >= lowest):
             raise UsageError(f"{option} is {value!r}; it must be a number of at least {lowest:g}.")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, check_known
 from kapwa.files import read_text, write_json
 
 CONFIG_VARIABLE = "KAPWA_CONFIG"
@@ -131,8 +131,7 @@ def register(entry: Registered, *, replace: bool = False) -> Path:
 def unregister(name: str) -> Registered:
     """Take a name away and return what it stood for; the folder itself is not touched."""
     with _changing() as suites:
-        if name not in suites:
-            raise UsageError(f"You have added no suite {name!r}.", hint=nearest(name, suites))
+        check_known(name, suites, f"You have added no suite {name!r}.")
         return suites.pop(name)
 
 

@@ -1,6 +1,7 @@
 """The command line as a user meets it: real commands, good and bad input, what is printed and what is left behind."""
 
 import errno
+import inspect
 import json
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -315,16 +317,25 @@ def test_for_programs_the_first_finding_that_stops_a_run_is_the_error(cli: Run, 
     assert (f"{len(others)} more" in shown["error"]["remedy"]) == bool(others)
 
 
-def test_every_row_of_the_table_of_options_is_the_option_of_a_group() -> None:
-    """A field without a row stops the verb itself, so nothing but a row too many could stay unseen."""
+def test_every_row_of_the_table_of_options_is_an_option_or_an_argument() -> None:
+    """One without a row stops the verb itself, so nothing but a row too many could stay unseen."""
     folder = Path(cli_options.__file__).parent
     modules = [import_module(f"kapwa.cli.{file.stem}") for file in folder.glob("*.py")]
     kinds = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
-    groups = {kind.__name__: kind for kind in kinds if is_dataclass(kind)}
+    groups: dict[str, Any] = {kind.__name__: kind for kind in kinds if is_dataclass(kind)}
+    for name in VERBS:
+        verb = loaded(name)
+        for command in getattr(verb, "commands", {name: verb}).values():
+            path = name if command is verb else f"{name} {command.name}"
+            groups[path] = inspect.unwrap(command.callback)
+    shared = "".join((folder / name).read_text(encoding="utf-8") for name in ("main.py", "options.py"))
     rows = [(row["group"], row["name"]) for row in table_rows(folder / "options.csv")]
-    assert len(set(rows)) == len(rows) > 40
+    assert len(set(rows)) == len(rows) > 100
     for group, name in rows:
-        assert "Annotated" not in str(groups[group].__annotations__[name]), (group, name)
+        if group:
+            assert "Annotated" not in str(groups[group].__annotations__[name]), (group, name)
+        else:
+            assert f'described("{name}")' in shared, name
 
 
 def test_help_fills_the_width_it_is_given(cli: Run) -> None:

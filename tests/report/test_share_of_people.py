@@ -55,7 +55,7 @@ def answering(model: str, knows: float = 1.0, *, cultures: tuple[str, ...] = tup
         h = person[places == k]
         floors.append(Floor("sem_b", VARIANT, PERSON, float(h.mean()), "ceiling", culture, None, None, h, "sem_b_loo"))
     kinds = {name: {"binary": True, "share": True} for name in ("sem_b", "sem_b_loo")}
-    made.floors, made.tables[CEILINGS] = floor_tables(floors, items, made.scores, kinds, level=0.95)
+    made.floors, made.tables[CEILINGS] = floor_tables(floors, items, made.scores, kinds)
     return made
 
 

@@ -118,7 +118,7 @@ class Browser:
 
     def follow(self, name: str) -> None:
         with self.page.expect_navigation():
-            self.page.get_by_role("link", name=name, exact=True).click()
+            self.page.get_by_role("link", name=name).click()
 
     def arrive(self, code: str, name: str) -> "Browser":
         self.page.goto(self.address)

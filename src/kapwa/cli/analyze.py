@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import check_place, note, show, show_json
 
 if TYPE_CHECKING:
     from kapwa.analysis.result import Analysis
 
 app = opt.group("Compare many texts with each other, and with survey values.")
-
-
-def parse_choice(pair: str) -> tuple[str, str]:
-    """Turn ``name=code`` into what a name means."""
-    name, code = opt.parse_pair("--choose", pair, "name=code", "Congolese=COD")
-    return name.strip(), code.strip()
 
 
 @dataclass(kw_only=True)
@@ -41,47 +34,20 @@ class AnalysisOptions:
     backend: str = "auto"
     keep: list[str] | None = None
     drop: list[str] | None = None
-    choose: Annotated[
-        list[Any] | None,
-        option(
-            "NAME=CODE",
-            "Which country an ambiguous identity or row of a survey is, e.g. Congolese=COD; nothing after = leaves "
-            "it out; repeatable.",
-            "Surveys",
-            parser=parse_choice,
-        ),
-    ] = None
+    choose: list[Any] | None = None
     country_column: str | None = None
 
 
 @app.command("eecc")
-@opt.grouped
 def eecc(
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files of answers.")
-    ] = None,
-    responses: Annotated[
-        list[Path] | None,
-        option(
-            "PATH",
-            "Answers made elsewhere: a jsonl, Parquet, CSV or TSV file, a folder of them, or the released layout; "
-            "repeatable.",
-        ),
-    ] = None,
-    values: Annotated[
-        list[Path] | None, option("FILE", "A survey of cultural values, one row per country; repeatable.")
-    ] = None,
-    control: Annotated[
-        list[str] | None,
-        option(
-            "NAME",
-            "Hold this fixed in partial Mantel tests: geography, region, language, or a table of distances between "
-            "countries; repeatable.",
-        ),
-    ] = None,
-    out: Annotated[Path, option("FOLDER", "Folder that holds the analyses.")] = Path("analyses"),
+    runs: list[Path] | None = None,
+    responses: list[Path] | None = None,
+    values: list[Path] | None = None,
+    control: list[str] | None = None,
+    out: Path = Path("analyses"),
     output: Annotated[
-        Path | None, option("FILE", "Also write the report as a page.", names="-o --output", dir_okay=False)
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Also write the report as a page.", dir_okay=False),
     ] = None,
     json: opt.Json = False,
     *,

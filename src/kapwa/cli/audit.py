@@ -28,12 +28,10 @@ PEOPLE = "How many people label each answer: so many sheets for each culture."
 @app.command("plan")
 def plan(
     runs: Runs,
-    half_width: Annotated[float, option("SHARE", WIDTH, min=0, max=1)] = 0.05,
-    pilot: Annotated[
-        list[Path] | None, option("PATH", "Labels of a small draw, and the folder of that draw; repeatable.")
-    ] = None,
-    agreement: Annotated[float, option("SHARE", ALIKE, min=0, max=1)] = 0.85,
-    seconds: Annotated[float, option("N", "How long a person needs for one answer.", min=1)] = 30.0,
+    half_width: float = 0.05,
+    pilot: list[Path] | None = None,
+    agreement: float = 0.85,
+    seconds: float = 30.0,
     metric: Metric = None,
     variant: Variant = None,
     json: opt.Json = False,
@@ -59,22 +57,14 @@ def plan(
 @app.command("sample")
 def sample(
     runs: Runs,
-    out: Annotated[Path, option("FOLDER", "A new folder for the sheets, the draw and its key.", names="--out -o")],
-    n: Annotated[int, option("N", "Questions of each culture and language.", names="--n", min=1)] = 60,
+    out: Path,
+    n: int = 60,
     seed: Draw = 1,
-    people: Annotated[int, option("N", PEOPLE, min=1)] = 2,
+    people: int = 2,
     metric: Metric = None,
     variant: Variant = None,
-    rubric: Annotated[
-        str, option("RUBRIC", "What people are asked: a rubric of one question of yes or no.")
-    ] = "correct",
-    doubtful: Annotated[
-        bool | None,
-        typer.Option(
-            "--doubtful/--no-doubtful",
-            help="Draw questions whose answers may be judged wrongly four times as often \\[default: for matchers].",
-        ),
-    ] = None,
+    rubric: str = "correct",
+    doubtful: bool | None = None,
 ) -> None:
     """Draw answers at random for people to label, and write blinded sheets.
 
@@ -98,18 +88,10 @@ def sample(
 @app.command("apply")
 def apply(
     runs: Runs,
-    labels: Annotated[
-        list[Path], option("PATH", "The folder of the draw, and files or folders of labels; repeatable.")
-    ],
-    out: Annotated[
-        Path | None, option("FOLDER", "Write a page, tables and labels into this folder.", names="--out -o")
-    ] = None,
-    scorer: Annotated[
-        list[Path] | None, option("FILE", "Verdicts of a judging model, in the place of the metric; repeatable.")
-    ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Show labels that are of no draw; nothing is corrected.")
-    ] = False,
+    labels: list[Path],
+    out: Path | None = None,
+    scorer: list[Path] | None = None,
+    read_only: bool = False,
     metric: Metric = None,
     variant: Variant = None,
     json: opt.Json = False,
@@ -135,13 +117,9 @@ def apply(
 
 @app.command("carry")
 def carry(
-    earlier: Annotated[Path, typer.Argument(metavar="EARLIER", help="The folder of an audit: kapwa audit apply -o.")],
-    later: Annotated[
-        Path, typer.Argument(metavar="LATER", help="That of a new model's answers, a new judge or prompt.")
-    ],
-    margin: Annotated[
-        float, option("SHARE", "How far the bias may have moved: 0.05 is 5 points.", min=0, max=1)
-    ] = 0.05,
+    earlier: Path,
+    later: Path,
+    margin: float = 0.05,
     json: opt.Json = False,
 ) -> None:
     """Say whether the bias that an earlier audit measured carries over to other answers, or another judge.

@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import check_place, note, show, show_json
 
 
 def items(
-    sources: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[RUN|ANSWERS]",
-            help="Runs of one task, filled choice sheets, tables of people's own answers, or folders of sheets.",
-            show_default=False,
-        ),
-    ] = None,
-    task: Annotated[
-        str | None, option("TASK", "The task whose items these are \\[default: that of the runs], e.g. blend/saq.")
-    ] = None,
+    sources: list[Path] | None = None,
+    task: str | None = None,
     data: opt.Data = None,
     variant: opt.Variant = None,
     key: opt.Key = None,
-    groups: Annotated[
-        Path | None, option("FILE", "Groups of the people who answered: a table with the columns rater, group.")
-    ] = None,
-    metric: Annotated[
-        str | None, option("NAME", "A metric that is right or wrong \\[default: the first such of the runs].")
-    ] = None,
-    out: Annotated[
-        Path | None, option("FOLDER", "Write every table here as CSV, with the proposed errata.", names="-o --output")
-    ] = None,
+    groups: Path | None = None,
+    metric: str | None = None,
+    out: Path | None = None,
     json: opt.Json = False,
 ) -> None:
     """Audit the items of a task by what runs and people answered.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import All, Json, group, option
+from kapwa.cli.options import All, Json, group
 from kapwa.cli.output import note, show, show_check, show_json, show_table, tell
 
 data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
@@ -32,7 +32,7 @@ def packs(context: typer.Context) -> None:
 
 @data.command("check")
 def check(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or folder, or the name of a suite you added.")],
+    path: Path,
     every: All = False,
     json: Json = False,
 ) -> None:
@@ -52,15 +52,13 @@ build = group("Make questions from what people answered.")
 @build.command("mcq")
 def mcq(
     data: opt.Data = None,
-    output: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --output")] = Path("mcq"),
-    rule: Annotated[str, option("RULE", "Which questions to keep: code (as released) or paper.")] = "code",
-    seed: Annotated[int, option("N", "Seed of the draw and of the order of options.", min=0)] = 0,
-    max_variants: Annotated[int, option("N", "The most multiple-choice items made from one question.", min=1)] = 5,
-    judge: Annotated[str | None, option("MODEL", "A model that says whether two options mean the same.")] = None,
+    output: Path = Path("mcq"),
+    rule: str = "code",
+    seed: int = 0,
+    max_variants: int = 5,
+    judge: str | None = None,
     judge_option: opt.JudgeOption = None,
-    review: Annotated[
-        Path | None, option("FILE", "verdicts.csv of an earlier build, with a person's overrides.")
-    ] = None,
+    review: Path | None = None,
     json: Json = False,
 ) -> None:
     """Build multiple-choice questions: the answer of one culture among the answers of others.
@@ -85,16 +83,10 @@ card = group("Write documents that travel with a dataset.")
 
 @card.command("datasheet")
 def datasheet(
-    path: Annotated[
-        Path, typer.Argument(metavar="RUN_OR_FOLDER", help="A run, a data pack of any suite, or a folder of responses.")
-    ],
-    out: Annotated[Path | None, option("FILE.md", "Write to this file, not to stdout.", names="-o --out")] = None,
-    attribute: Annotated[
-        str | None, option("COLUMN", "For responses: the column that was varied, if several columns could be it.")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace FILE.md, and what people wrote in it.")
-    ] = False,
+    path: Path,
+    out: Path | None = None,
+    attribute: str | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write a datasheet: the questions of Gebru et al. (2021), answered as far as files can.
 

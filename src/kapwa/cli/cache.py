@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kapwa.cli.options import Json, option
+from kapwa.cli.options import Json
 from kapwa.cli.output import note, show, show_json, show_table
 
 app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
@@ -44,20 +44,16 @@ def ls(folder: Folder, json: Json = False) -> None:
 @app.command("prune")
 def prune(
     folder: Folder,
-    older_than: Annotated[str | None, option("AGE", "Answers added before: 12h, 30d, 8w.")] = None,
-    model: Annotated[
-        str | None, option("MODEL", "Answers of this model, or model@revision.", names="--model -m")
-    ] = None,
-    max_size: Annotated[
-        str | None, option("SIZE", "The oldest answers, until the file is no larger: 500M, 2G.")
-    ] = None,
+    older_than: str | None = None,
+    model: str | None = None,
+    max_size: str | None = None,
     json: Json = False,
 ) -> None:
     """Delete answers from a cache; with several options, only those that match all of them.
 
     Runs keep their own answers: only later runs ask again for what is deleted here.
     """
-    from kapwa.errors import RunError, UsageError, nearest
+    from kapwa.errors import RunError, UsageError, check_known
     from kapwa.runs import cache
 
     if older_than is None and model is None and max_size is None:
@@ -70,8 +66,7 @@ def prune(
             raise RunError(f"The cache {folder} cannot be written, so nothing can be deleted from it.")
         if model is not None:
             known = {name for entry in cache.contents(store) for name in (entry.name, f"{entry.name}@{entry.revision}")}
-            if model not in known:
-                raise UsageError(f"{folder} holds no answers of {model!r}.", hint=nearest(model, known))
+            check_known(model, known, f"{folder} holds no answers of {model!r}.")
         gone = cache.prune(store, before=before, model=model, most_bytes=most)
     if json:
         show_json({"folder": str(folder), **gone._asdict()})

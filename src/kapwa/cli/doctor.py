@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,17 +14,8 @@ _PLACE, _WIDTHS = ("Culture, language, variant",), ("± 10", "± 5")
 
 
 def doctor(
-    path: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN|FILE|FOLDER]",
-            help="A run's folder, whose journal is read through; that of an audit's draw; a log of Inspect or lm-eval, "
-            "or a file of labels.",
-        ),
-    ] = None,
-    salvage: Annotated[
-        bool, typer.Option("--salvage", help="Replace RUN's damaged journal by one with every answer that can be read.")
-    ] = False,
+    path: Path | None = None,
+    salvage: bool = False,
     json: Json = False,
 ) -> None:
     """Check this installation, the answers of a run, or what a log or labels allow and how many labels are missing.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kapwa.cli.options import Json, grouped, option
+from kapwa.cli.options import Json
 from kapwa.cli.output import note, show_json, tell
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
@@ -27,13 +27,10 @@ class ExportOptions:
     task_id: str | None = None
 
 
-@grouped
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    form: Annotated[
-        str, option("FORMAT", "eee, lm-eval, inspect, hf-eval-results, csv or parquet.", names="--format -f")
-    ],
-    output: Annotated[Path, option("FOLDER", "The folder to write to.", names="--output -o")],
+    run: Path,
+    form: str,
+    output: Path,
     overwrite: Overwrite = False,
     *,
     added: ExportOptions,
@@ -49,15 +46,13 @@ def export(
 
 
 def import_(
-    result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="lm-eval's results_….json, an Inspect log, or a folder of them.")
-    ],
-    form: Annotated[str, option("FORMAT", "lm-eval or inspect.", names="--format -f")],
-    output: Annotated[Path, option("FOLDER", "Folder that holds the run folders.", names="--output -o")] = Path("runs"),
-    culture: Annotated[str | None, option("NAME", "Whose culture the items are about.")] = None,
-    language: Annotated[str | None, option("CODE", "The language they are asked in.")] = None,
-    culture_from: Annotated[str | None, option("FIELD", FIELD.format("whose culture each is about"))] = None,
-    language_from: Annotated[str | None, option("FIELD", FIELD.format("the language of each"))] = None,
+    result: Path,
+    form: str,
+    output: Path = Path("runs"),
+    culture: str | None = None,
+    language: str | None = None,
+    culture_from: str | None = None,
+    language_from: str | None = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:

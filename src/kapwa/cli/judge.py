@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import note, show_json, show_table, tell
 from kapwa.cli.run import ModelOptions, Rehearsal, price, tokens_line
 
@@ -27,39 +26,25 @@ class JudgeOptions:
 
     draw: Path | None = None
     limit: int | None = None
-    variant: Annotated[
-        str | None, option("NAMES", "Prompt variants of the runs, comma-separated \\[default: all].")
-    ] = None
+    variant: str | None = None
     where: opt.Where = None
     samples: int = 1
     temperature: float | None = None
     system: str | None = None
-    probe: Annotated[
-        Any,
-        option(
-            "NAMES",
-            "Also probe the judge: repeat, order, length, language, names, family, comma-separated, or all.",
-            "How far the judge can be trusted",
-            parser=opt.parse_list,
-        ),
-    ] = None
+    probe: Any = None
     people: list[Path] | None = None
     cache: Path | None = None
 
 
-@opt.grouped
 def judge(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; two, to compare their answers.")],
-    judge: Annotated[
-        list[str],
-        option("MODEL", "Who judges, written as for kapwa run --model; repeatable: a panel, side by side."),
-    ],
-    rubric: Annotated[str, option("NAME|FILE", "What is asked of each answer (see: kapwa rubrics), or a file.")],
+    runs: list[Path],
+    judge: list[str],
+    rubric: str,
     chosen: JudgeOptions,
     loading: ModelOptions,
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
-    out: Annotated[Path, option("FOLDER", "The folder to write.", names="-o --out")] = Path("judged"),
+    out: Path = Path("judged"),
     json: opt.Json = False,
 ) -> None:
     """Ask a model what it says of answers, by a rubric.
@@ -171,7 +156,7 @@ def _table(title: str, frame: Any) -> None:
 
 
 def rubrics(
-    rubric: Annotated[str | None, typer.Argument(metavar="[NAME|FILE]", help="Show this one, or check a file.")] = None,
+    rubric: str | None = None,
     json: opt.Json = False,
 ) -> None:
     """List what people and judging models are asked of answers, or show a rubric.

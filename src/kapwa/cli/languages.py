@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -41,9 +41,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_languages(
-    tags: Annotated[
-        list[str] | None, typer.Argument(metavar="[TAG]...", help="BCP-47 tags, such as th or zh-Hant.")
-    ] = None,
+    tags: list[str] | None = None,
     json: Json = False,
 ) -> None:
     """List the languages that have rules of their own, or say of any language what judges replies in it."""
@@ -68,8 +66,8 @@ def list_languages(
 
 @app.command("show")
 def show_language(
-    language: Annotated[str, typer.Argument(metavar="TAG|FILE", help="A language, such as ko, or a language file.")],
-    plain: Annotated[bool, typer.Option("--plain", help="The file itself, to correct and send.")] = False,
+    language: str,
+    plain: bool = False,
 ) -> None:
     """Print what Kapwa knows of a language, as a page for reviewing: each part with what it is for, and examples."""
     from kapwa.datasets.language_files import review_page
@@ -81,9 +79,7 @@ def show_language(
 
 
 @app.command("check")
-def check_language(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A language file, such as ko.yaml.")], json: Json = False
-) -> None:
+def check_language(file: Path, json: Json = False) -> None:
     """Check a language file: its form, entries that appear twice, patterns, and every example by its rules.
 
     Exit code 2 if there is a problem. The how-to "Correct a language" says how to write one.

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from kapwa.cli.options import RUNS, Json
 from kapwa.cli.output import show, show_json, show_table, tell
@@ -53,7 +50,7 @@ def models(json: Json = False) -> None:
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that holds the run folders.")] = RUNS,
+    folder: Path = RUNS,
     json: Json = False,
 ) -> None:
     """List the runs in a folder, the newest first: state, headline score with its 95 % interval, date."""

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import kapwa
-from kapwa.cli.options import option
+from kapwa.cli.options import described, grouped
 from kapwa.cli.output import Harmless, error_object, note, show_json
 from kapwa.errors import KapwaError, nearest
 from kapwa.files import table_rows
@@ -80,9 +80,11 @@ def loaded(name: str) -> Any:
         app.command(name)(verb)
     app.pretty_exceptions_enable = False
     app._add_completion = False
-    for part in app.registered_commands:  # Typer would keep the line breaks that the source has within a paragraph
+    for part in app.registered_commands:
+        # Typer would keep the line breaks that the source has within a paragraph.
         paragraphs = (inspect.getdoc(part.callback) or "").split("\n\n")
         part.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        part.callback = grouped(part.callback, name=f"{name} {part.name}" if app is verb else name)
     command = get_command(app)
     command.name = name
     return command
@@ -103,10 +105,7 @@ app = typer.Typer(
 def main(
     context: typer.Context,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
-    config: Annotated[
-        Path | None,
-        option("FOLDER", "Your settings: the suites you added (default: $KAPWA_CONFIG, else ~/.config/kapwa)."),
-    ] = None,
+    config: Annotated[Path | None, described("config")] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:
     """Set up logging and the user's settings for every verb."""
@@ -131,27 +130,16 @@ def main(
 _REFUSED: Any = typer.BadParameter.__bases__
 _ELSEWHERE = "Name another place."
 _STOPPED = 130  # the exit code after Ctrl-C
-_DISK = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "your share of the disk is full",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
+# What is said of errors of the system, by their numbers here, and whether the disk or a path is at fault.
+SYSTEM_ERRORS = {
+    getattr(errno, row["name"]): row
+    for row in table_rows(Path(__file__).with_name("system_errors.csv"))
+    if hasattr(errno, row["name"])
 }
 # What libraries say that cannot be loaded, start a thread or grow.
 _NO_MEMORY = re.compile(
     "failed to map segment|[Cc]annot allocate memory|can't start new thread|error return without exception set"
 )
-_PATHS = {
-    errno.EEXIST: "it is a file, and a folder is needed",
-    errno.ENOTDIR: "a part of this path is a file, where a folder is needed",
-    errno.ENOENT: "this place does not exist and cannot be made",
-    errno.EISDIR: "it is a folder, and a file is needed",
-    errno.ENOTEMPTY: "it is a folder, and not empty",
-    errno.ENAMETOOLONG: "its name is too long",
-    errno.ELOOP: "its links form a circle",
-    errno.EINVAL: "no file can have this name there",
-}
 
 
 def run() -> None:
@@ -205,11 +193,12 @@ def _system_problem(error: BaseException) -> KapwaError | None:
     name = _file_named(error)
     in_words = re.search(r"\(os error (\d+)\)", str(error))  # polars tells the system's number in words
     number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
-    if number in _DISK:
+    fault = SYSTEM_ERRORS.get(number, {"of": ""})
+    if fault["of"] == "disk":
         hint = "Make room, allow writing there, or name another place."
-        return KapwaError(f"{name or 'A file'} cannot be written: {_DISK[number]}.", hint=hint)
-    if name and number in _PATHS:
-        return KapwaError(f"{name} cannot be used: {_PATHS[number]}.", hint=_ELSEWHERE)
+        return KapwaError(f"{name or 'A file'} cannot be written: {fault['words']}.", hint=hint)
+    if name and fault["of"] == "path":
+        return KapwaError(f"{name} cannot be used: {fault['words']}.", hint=_ELSEWHERE)
     return None
 
 

@@ -1,7 +1,7 @@
-"""Options that several verbs share, each written once.
+"""The options of verbs: how help shows each and what reads it says ``options.csv``, unless its type is ``Annotated``.
 
-Many options together stand in a dataclass, and :func:`grouped` makes a verb with a parameter of that class take each
-field as an option. How help shows a field says ``options.csv``, unless its type is ``Annotated``.
+A row's group is the verb as people write it ("suite add"), or a dataclass: :func:`grouped` makes a verb with a
+parameter of such a class take each of its fields as an option. Rows without a group are of options that verbs share.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
-from functools import wraps
+from functools import partial, wraps
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_known
 from kapwa.files import read_text, table_rows
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kapwa.suites.base import Setting, Task
 
 RUNS = Path("runs")
+_ROWS = {(row["group"], row["name"]): row for row in table_rows(Path(__file__).with_name("options.csv"))}
 
 
 def option(metavar: str | None, help: str, panel: str | None = None, *, names: str = "", **settings: Any) -> Any:
@@ -44,46 +45,54 @@ def parse_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def grouped(verb: Callable[..., None], declared: type | None = None) -> Callable[..., None]:
+def grouped(verb: Callable[..., None], declared: type | None = None, *, name: str = "") -> Callable[..., None]:
     """Make a verb for typer of a function in which a parameter that is a dataclass stands for its fields.
 
-    ``declared``: the dataclass of the parameter of this name, where it is made when the program starts.
+    ``declared``: the dataclass of the parameter of this name, where it is made when the program starts. ``name``: the
+    verb as people write it, under which ``options.csv`` has its other parameters; without, these stay as they are.
     """
     flat: list[inspect.Parameter] = []
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for parameter in inspect.signature(verb, eval_str=True).parameters.values():
-        options = [parameter]
         kind = declared if declared is not None and parameter.name == "declared" else parameter.annotation
+        named_under = name
+        options = [parameter]
         if isinstance(kind, type) and is_dataclass(kind):
+            named_under = kind.__name__
             names = {option.name for option in flat}
-            options = [part for part in _options_of(kind) if part.name not in names]
+            parts = inspect.signature(kind, eval_str=True).parameters.values()
+            options = [part for part in parts if part.name not in names]
             groups[parameter.name] = kind, [option.name for option in options]
-        flat += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
+        for option in options:
+            shown = option.annotation
+            if named_under and not hasattr(shown, "__metadata__"):
+                shown = Annotated[shown, described(option.name, named_under)]
+            flat.append(option.replace(kind=option.KEYWORD_ONLY, annotation=shown))
 
     @wraps(verb)
     def called(**values: Any) -> None:
-        for name, (group, options) in groups.items():
-            values[name] = group(**{option: values.pop(option) for option in options})
+        for place, (group, options) in groups.items():
+            values[place] = group(**{option: values.pop(option) for option in options})
         verb(**values)
 
     called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     return called
 
 
-def _options_of(group: type) -> list[inspect.Parameter]:
-    """Return the fields of a dataclass as options; of those that are not ``Annotated``, ``options.csv`` has a row."""
-    rows = table_rows(Path(__file__).with_name("options.csv"))
-    shown = {row["name"]: row for row in rows if row["group"] == group.__name__}
-    options = []
-    for parameter in inspect.signature(group, eval_str=True).parameters.values():
-        kind = parameter.annotation
-        if not hasattr(kind, "__metadata__"):
-            row = shown[parameter.name]
-            limits = {end: json.loads(row[end]) for end in ("min", "max") if row[end]}
-            metavar, panel = row["metavar"] or None, row["panel"] or None
-            kind = Annotated[kind, option(metavar, row["help"], panel, names=row["spelled"], **limits)]
-        options.append(parameter.replace(annotation=kind))
-    return options
+def described(name: str, group: str = "") -> Any:
+    """Return what typer shows of an option, or of an argument, and how it is read, as ``options.csv`` says."""
+    row = _ROWS[group, name]
+    if row["argument"]:
+        return typer.Argument(metavar=row["metavar"], help=row["help"])
+    shown: dict[str, Any] = {
+        "metavar": row["metavar"] or None,
+        "help": row["help"],
+        "rich_help_panel": row["panel"] or None,
+    }
+    shown |= {end: json.loads(row[end]) for end in ("min", "max") if row[end]}
+    if row["parser"]:
+        shown["parser"] = _PARSERS[row["parser"]]
+    return typer.Option(*row["spelled"].split(), **shown)
 
 
 def parse_pair(option: str, pair: str, form: str, example: str, *, may_be_empty: bool = True) -> tuple[str, str]:
@@ -105,42 +114,34 @@ def parse_extra(pair: str, option: str = "--extra") -> tuple[str, Any]:
         return name, value
 
 
-def parse_judge_option(pair: str) -> tuple[str, Any]:
-    """Turn ``name=JSON`` into name and value, as :func:`parse_extra`."""
-    return parse_extra(pair, "--judge-option")
+def parse_choice(pair: str) -> tuple[str, str]:
+    """Turn ``name=code`` into what a name means."""
+    name, code = parse_pair("--choose", pair, "name=code", "Congolese=COD")
+    return name.strip(), code.strip()
 
 
-Data = Annotated[
-    str | None,
-    option("DATA", "Folder, file or hub id of the data \\[default: the sample packs, which are illustrative]."),
-]
-Variant = Annotated[
-    str | None, option("NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the suite's first].")
-]
-Where = Annotated[
-    list[str] | None,
-    option(
-        "COLUMN=VALUE", "Only items with this value, e.g. topic=friendship, or without it (topic=!food); repeatable."
-    ),
-]
-Out = Annotated[Path, option("FOLDER", "Folder that holds the run folders.")]
-Label = Annotated[str | None, option("NAME", "Name of this run in reports and lists \\[default: the model's name].")]
-Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON to stdout.")]
-All = Annotated[bool, typer.Option("--all", help="List each finding in its own line, not one line for each kind.")]
-Seed = Annotated[int, option("N", "Seed of everything random; recorded.", min=0)]
-Key = Annotated[
-    list[Path] | None, option("FILE", "The key file written with the forms, or a folder that holds it; repeatable.")
-]
+# How a row of ``options.csv`` names what reads each value of its option.
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "choice": parse_choice,
+    "judge setting": partial(parse_extra, option="--judge-option"),
+    "names": parse_list,
+    "setting": parse_extra,
+}
 
-JudgeOption = Annotated[
-    list[Any] | None,
-    option(
-        "NAME=JSON",
-        "A setting of the judge, as for any model: timeout=30, concurrency=4, revision=v2, attempts=3; repeatable.",
-        "Everyday knowledge",
-        parser=parse_judge_option,
-    ),
-]
+# Options that several verbs share.
+Data = Annotated[str | None, described("data")]
+Variant = Annotated[str | None, described("variant")]
+Where = Annotated[list[str] | None, described("where")]
+Out = Annotated[Path, described("out")]
+Label = Annotated[str | None, described("label")]
+Json = Annotated[bool, described("json")]
+All = Annotated[bool, described("every")]
+Seed = Annotated[int, described("seed")]
+Key = Annotated[list[Path] | None, described("key")]
+JudgeOption = Annotated[list[Any] | None, described("judge_option")]
+Engine = Annotated[str, described("engine")]
+Address = Annotated[str | None, described("address")]
+EqualWithin = Annotated[float | None, described("equal_within")]
 
 
 @dataclass(kw_only=True)
@@ -152,14 +153,7 @@ class TaskOptions:
     limit: int | None = None
     subset: str = "first"
     where: Where = None
-    country: Annotated[
-        Any,
-        option(
-            "NAMES",
-            "Only these cultures, comma-separated, as the data spells them; '!Japan' leaves one out.",
-            parser=parse_list,
-        ),
-    ] = None
+    country: Any = None
     language: str | None = None
     prompt: str | None = None
     matcher: str = "lexical"
@@ -180,8 +174,7 @@ class TaskOptions:
 
         settings = {**vars(self), "where": parse_where(self.where, self.country), "draw_seed": seed or 0, **more}
         del settings["country"], settings["matcher"], settings["judge_option"]
-        if self.matcher not in ("lexical", "judge"):
-            raise UsageError(f"There is no matcher {self.matcher!r}.", hint=nearest(self.matcher, ("lexical", "judge")))
+        check_known(self.matcher, ("lexical", "judge"), f"There is no matcher {self.matcher!r}.")
         if (self.matcher == "judge") != (self.judge is not None):
             raise UsageError("A judge needs both: --matcher judge --judge MODEL.")
         if self.judge is not None:
@@ -224,20 +217,10 @@ def suite_options(*, asks: bool) -> type:
     options: list[tuple[str, Any, Any]] = []
     for name, setting in declared.items():
         kind, settings = _KINDS[setting.kind]
-        shown = option(setting.metavar, setting.help, setting.panel, names=setting.spelled, **settings)
-        options.append((name, Annotated[kind, shown], field(default=None)))
+        shown = {"metavar": setting.metavar, "help": setting.help, "rich_help_panel": setting.panel, **settings}
+        option = typer.Option(*setting.spelled.split(), **shown)
+        options.append((name, Annotated[kind, option], field(default=None)))
     return make_dataclass("SuiteOptions", options, kw_only=True)
-
-
-Engine = Annotated[str, option("NAME", "local (this process), or ray.", "Where it runs")]
-Address = Annotated[
-    str | None,
-    option(
-        "ADDRESS",
-        "Cluster to join: auto, or HOST:PORT \\[default: RAY_ADDRESS, else this machine alone].",
-        "Where it runs",
-    ),
-]
 
 
 @dataclass(kw_only=True)
@@ -258,8 +241,7 @@ def open_engine(engine: str, **settings: Any) -> Ray | None:
     """
     from kapwa.parallel.base import Ray
 
-    if engine not in ("local", "ray"):
-        raise UsageError(f"There is no engine {engine!r}.", hint=nearest(engine, ("local", "ray")))
+    check_known(engine, ("local", "ray"), f"There is no engine {engine!r}.")
     named = {name: value for name, value in settings.items() if value is not None}
     if engine == "ray":
         return Ray(**named)

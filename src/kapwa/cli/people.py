@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
@@ -28,15 +26,14 @@ class FormOptions:
     per_country: int | None = None
 
 
-@opt.grouped
 def forms(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The suite whose forms to write, e.g. kalahi.")],
+    suite: str,
     data: opt.Data = None,
     variant: opt.Variant = None,
     where: opt.Where = None,
     *,
     settings: FormOptions,
-    out: Annotated[Path, option("FOLDER", "Folder for the sheets and the key.")] = Path("forms"),
+    out: Path = Path("forms"),
 ) -> None:
     """Write blinded sheets for people to fill in.
 
@@ -57,15 +54,8 @@ def forms(
 
 
 def agreement(
-    choices: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="CHOICES",
-            help="Filled-in choice forms, or a table with the columns item_id, rater and choice, or answer.",
-            show_default=False,
-        ),
-    ],
-    task: Annotated[str, option("TASK", "The multiple-choice task the items belong to.")] = "kalahi/mc",
+    choices: list[Path],
+    task: str = "kalahi/mc",
     data: opt.Data = None,
     variant: opt.Variant = None,
     where: opt.Where = None,
@@ -103,13 +93,8 @@ def _show(result: Any, block: Callable[[], dict[str, Any]], *, json: bool) -> No
 
 
 def ratings(
-    ratings: Annotated[
-        list[Path],
-        typer.Argument(metavar="RATINGS", help="Filled-in rating forms, or a table with a column for each criterion."),
-    ],
-    form: Annotated[
-        str | None, option("SUITE", "Whose criteria the columns are. Default: the suite that has such criteria.")
-    ] = None,
+    ratings: list[Path],
+    form: str | None = None,
     key: opt.Key = None,
     json: opt.Json = False,
     seed: BootstrapSeed = 1,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from kapwa.cli.options import Json, grouped, option
+from kapwa.cli.options import Json
 from kapwa.cli.output import show_json, show_table, tell
 
 if TYPE_CHECKING:
@@ -30,20 +28,11 @@ class PlanOptions:
     mid_p: bool = False
 
 
-@grouped
 def plan(
-    pilot: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="RUN", help="A pilot: two runs of one task, by two models, or one.", show_default=False),
-    ] = None,
-    difference: Annotated[
-        float | None,
-        option("D", "How many items, or questions of a pilot, does this difference need? 5 points are 0.05."),
-    ] = None,
-    items: Annotated[
-        int | None, option("N", "What difference can this many items, or questions of a pilot, find?")
-    ] = None,
-    metric: Annotated[str | None, option("NAME", "The pilot's metric \\[default: its first headline metric].")] = None,
+    pilot: list[Path] | None = None,
+    difference: float | None = None,
+    items: int | None = None,
+    metric: str | None = None,
     *,
     settings: PlanOptions,
     json: Json = False,

@@ -6,39 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
-from kapwa.cli.options import Json, grouped, option
+from kapwa.cli import options as opt
 from kapwa.cli.output import check_place, note, show, show_json
 from kapwa.errors import UsageError
-
-_GATE = "A new run against an old one"
-EqualWithin = Annotated[
-    float | None,
-    option("SHARE", "Also test whether two runs are equal within this margin; 0.02 is 2 points, as a share."),
-]
 
 
 @dataclass(kw_only=True)
 class PrintedTable:
     """Which table is printed besides, and in which form."""
 
-    table: Annotated[
-        Literal["text", "markdown", "latex"] | None,
-        option("FORM", "Also print the board, every system on every task: text, markdown or latex."),
-    ] = None
-    paper: Annotated[
-        str | None,
-        option(
-            "TABLE", "Print a table of a paper instead of the board: kalahi-5, -10 to -14, blend-10, -11, -r, eecc-3."
-        ),
-    ] = None
-    groups: Annotated[
-        Path | None,
-        option("FILE", "Groups of systems, to filter the page by and in that table: the columns system and group."),
-    ] = None
+    table: Literal["text", "markdown", "latex"] | None = None
+    paper: str | None = None
+    groups: Path | None = None
 
     def make(self, sources: Any, same: Any, people: Sequence[Path] = ()) -> Any:
         """Return the table, or None where none was asked for; raise UsageError where it cannot be made."""
@@ -63,11 +46,8 @@ class PrintedTable:
 class Besides:
     """What is written beside the page: charts, and tables as CSV."""
 
-    figures: Annotated[Path | None, option("FOLDER", "Also write each chart as SVG and PNG here.")] = None
-    csv: Annotated[
-        Path | None,
-        option("FOLDER", "Also write every table as CSV here: people's forms in people/, errata in errata/."),
-    ] = None
+    figures: Path | None = None
+    csv: Path | None = None
 
     def write(self, sources: Any, people: Sequence[Path], same: Any, errata: Path | None) -> None:
         """Write what was asked for of runs, or of an analysis, and say where."""
@@ -77,38 +57,16 @@ class Besides:
             _write_tables(sources, self.csv, people, same, errata)
 
 
-@grouped
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or one analysis folder.")],
-    output: Annotated[
-        Path,
-        option(
-            "FILE|FOLDER",
-            "The page to write; or a folder (a name without an ending), with every answer and score beside the page.",
-            names="-o --output",
-        ),
-    ] = Path("report.html"),
-    people: Annotated[
-        list[Path] | None,
-        option(
-            "FOLDER",
-            "Forms that people filled in, with their keys or draw: what they chose, rated and labelled; repeatable.",
-        ),
-    ] = None,
-    answers: Annotated[
-        str, option("N", "How many questions of each task can be searched in the page, with every answer; or 'all'.")
-    ] = "1000",
+    runs: list[Path],
+    output: Path = Path("report.html"),
+    people: list[Path] | None = None,
+    answers: str = "1000",
     *,
     besides: Besides,
-    same: Annotated[
-        list[str] | None,
-        option("NAME=RUN,RUN", "Runs of different tasks that are of one system, and its name; repeatable."),
-    ] = None,
-    equal_within: EqualWithin = None,
-    errata: Annotated[
-        Path | None,
-        option("FILE", "Also show scores without the items that somebody confirmed in this table (kapwa audit items)."),
-    ] = None,
+    same: list[str] | None = None,
+    equal_within: opt.EqualWithin = None,
+    errata: Path | None = None,
     printed: PrintedTable,
 ) -> None:
     """Write one HTML page about runs, or about an analysis.
@@ -191,13 +149,11 @@ def _table_folders(sources: Any, csv: Path) -> dict[Path, Any]:
 class RegressionOptions:
     """Whether the second run lost more than a margin against the first, and what is made of that."""
 
-    margin: Annotated[float | None, option("SHARE", "Did RUN_B lose more than this? 0.02 is 2 points.", _GATE)] = None
-    fail_on: Annotated[Literal["regression"] | None, option("OUTCOME", "Exit with 3 on a regression.", _GATE)] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 for a regression, 4 if unclear.", rich_help_panel=_GATE)
-    ] = False
-    junit: Annotated[Path | None, option("FILE", "Write a JUnit file: a test case a culture.", _GATE)] = None
-    markdown: Annotated[Path | None, option("FILE", "Write a table for a job's summary or a comment.", _GATE)] = None
+    margin: float | None = None
+    fail_on: Literal["regression"] | None = None
+    strict: bool = False
+    junit: Path | None = None
+    markdown: Path | None = None
 
     def check(self, equal_within: float | None) -> None:
         """Raise UsageError for options that do not go together, and for places that cannot be written."""
@@ -223,18 +179,14 @@ class RegressionOptions:
                 note(f"Written: {path}")
 
 
-@grouped
 def compare(
-    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder.")],
-    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another run folder of the same task.")],
+    run_a: Path,
+    run_b: Path,
     gate: RegressionOptions,
-    csv: Annotated[Path | None, option("FILE", "Also write every difference, of all metrics, as CSV here.")] = None,
-    mid_p: Annotated[
-        bool,
-        typer.Option("--mid-p", help="Mid-p-values: less strict where few answers differ; may err a little over 5 %."),
-    ] = False,
-    equal_within: EqualWithin = None,
-    json: Json = False,
+    csv: Path | None = None,
+    mid_p: bool = False,
+    equal_within: opt.EqualWithin = None,
+    json: opt.Json = False,
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
 

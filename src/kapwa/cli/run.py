@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json, tell
 from kapwa.errors import KapwaError, UsageError
 from kapwa.registry import load
@@ -35,15 +34,7 @@ class ModelOptions:
     base_url: str | None = None
     concurrency: int = 64
     timeout: float = 120.0
-    extra: Annotated[
-        list[Any] | None,
-        option(
-            "NAME=JSON",
-            'A setting only the backend knows, as name=JSON, e.g. body={"temperature": null}; repeatable.',
-            "Served models",
-            parser=opt.parse_extra,
-        ),
-    ] = None
+    extra: list[Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -86,15 +77,7 @@ class Evaluation:
 @partial(opt.grouped, declared=opt.suite_options(asks=True))
 def run(
     task: Task,
-    model: Annotated[
-        list[str],
-        option(
-            "MODEL",
-            "Who answers: smollm2, hf:<id or folder>, openai:<name>, inspect:<name>, replay:<file>; repeatable: then "
-            "one run each, and one report over them.",
-            names="--model -m",
-        ),
-    ],
+    model: list[str],
     chosen: opt.TaskOptions,
     prompting: Prompting,
     evaluation: Evaluation,
@@ -137,9 +120,7 @@ def run(
 @partial(opt.grouped, declared=opt.suite_options(asks=False))
 def score(
     task: Task,
-    responses: Annotated[
-        Path, option("FILE", "JSON lines, CSV or XLSX with the columns item_id and text (and variant).")
-    ],
+    responses: Path,
     chosen: opt.TaskOptions,
     out: opt.Out = opt.RUNS,
     label: opt.Label = None,

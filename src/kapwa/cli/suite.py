@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import indent
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from kapwa.cli.options import All, Json, option
+from kapwa.cli.options import All, Json, Variant
 from kapwa.cli.output import note, show, show_check, show_json, show_table
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
@@ -16,15 +16,8 @@ app = typer.Typer(help="Make your own data a suite: start a folder, add it, list
 
 @app.command("new")
 def new(
-    form: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORM",
-            help="kalahi (situations), blend (questions and answers) or eecc (prompts for many readers).",
-            show_default=False,
-        ),
-    ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that is empty or does not exist yet.")],
+    form: str,
+    folder: Path,
 ) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders.adding import new_suite, next_commands
@@ -37,19 +30,10 @@ def new(
 
 @app.command("add")
 def add(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the data.")],
-    name: Annotated[str | None, option("NAME", "Its name. Default: the folder's.")] = None,
-    mapping: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Which columns of somebody else's table are which fields. Default: the folder's mapping.yaml.",
-            names="--map",
-        ),
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Take over a name that belongs to another folder.")
-    ] = False,
+    folder: Path,
+    name: str | None = None,
+    mapping: Path | None = None,
+    replace: bool = False,
     every: All = False,
     json: Json = False,
 ) -> None:
@@ -82,10 +66,10 @@ def add(
 
 @app.command("try")
 def try_(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="One of your suites' tasks, or another: blend/mcq.")],
-    data: Annotated[str | None, option("DATA", "The data of a task of no suite of yours.")] = None,
-    count: Annotated[int, option("N", "How many items, of each culture in turn.", names="--n -n", min=1)] = 10,
-    variant: Annotated[str | None, option("NAME", "Which prompts. Default: the task's.")] = None,
+    task: str,
+    data: str | None = None,
+    count: int = 10,
+    variant: Variant = None,
     json: Json = False,
 ) -> None:
     """Show some items as a model is asked them, and how a right reply and an empty one are judged."""
@@ -128,7 +112,7 @@ def list_(json: Json = False) -> None:
 
 
 @app.command("remove")
-def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="The suite's name.")]) -> None:
+def remove(name: str) -> None:
     """Forget a suite's name. Its folder and its runs stay as they are."""
     from kapwa.suites.folders.adding import remove_suite
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-import typer
-
-from kapwa.cli.options import Json, group, option, parse_list
+from kapwa.cli.options import Json, group
 from kapwa.cli.output import note, show, show_check, show_json
 
 if TYPE_CHECKING:
@@ -20,22 +18,12 @@ CLEAR = 0.05
 
 
 def words(
-    runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders, or files and folders of texts.")
-    ] = None,
-    responses: Annotated[
-        list[Path] | None,
-        option("PATH", "A file or folder of texts that were made elsewhere (jsonl, Parquet, CSV, TSV); repeatable."),
-    ] = None,
-    top: Annotated[int, option("N", "How many words to list per identity.", min=1)] = 15,
-    method: Annotated[
-        str, option("NAME", "tfidf (as published), or logodds: log-odds with a Dirichlet prior, and z-scores.")
-    ] = "tfidf",
-    by: Annotated[str | None, option("topic", "List each topic by itself.")] = None,
-    identity: Annotated[
-        Any,
-        option("NAMES", "Show only these, comma-separated; they are compared with all.", parser=parse_list),
-    ] = None,
+    runs: list[Path] | None = None,
+    responses: list[Path] | None = None,
+    top: int = 15,
+    method: str = "tfidf",
+    by: str | None = None,
+    identity: Any = None,
     json: Json = False,
 ) -> None:
     """List the words that mark the texts about each identity, against those about all the others.
@@ -46,22 +34,20 @@ def words(
     """
     from kapwa.analysis.corpus import open_corpora
     from kapwa.analysis.words import Method, word_lists
-    from kapwa.errors import UsageError, nearest
+    from kapwa.errors import UsageError, check_known
 
     sources = [*(runs or ()), *(responses or ())]
     if not sources:
         raise UsageError("There is nothing to read.", hint="Name a run folder, or texts with --responses PATH.")
     if by not in (None, "topic"):
         raise UsageError(f"Words can be listed by topic, not by {by!r}.", hint="Use --by topic.")
-    if method not in get_args(Method):
-        raise UsageError(f"There is no method {method!r} of listing words.", hint=nearest(method, get_args(Method)))
+    check_known(method, get_args(Method), f"There is no method {method!r} of listing words.")
     corpora = open_corpora(sources)
     if identity == ():
         raise UsageError("No identity is named.", hint="Name some after --identity, or leave it out for all.")
     known = {name for corpus in corpora for name in corpus.identities}
     for name in identity or ():
-        if name not in known:
-            raise UsageError(f"There are no texts about {name!r}.", hint=nearest(name, known))
+        check_known(name, known, f"There are no texts about {name!r}.")
     rows = []
     for corpus in corpora:
         for listed in word_lists(corpus, method=cast(Method, method), top=top, by_topic=by is not None):
@@ -104,20 +90,9 @@ values = group("Check tables of cultural values (Hofstede, World Values Survey, 
 
 @values.command("check")
 def check(
-    path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A table of any kind: one row per country, one column per question.")
-    ],
-    identities: Annotated[
-        Path | None, option("FILE", "Say which of these nationalities have values (one per line).")
-    ] = None,
-    country: Annotated[
-        str | None,
-        option(
-            "COLUMN",
-            "The column that names the row, where its header does not say so.",
-            names="--country-column --country",
-        ),
-    ] = None,
+    path: Path,
+    identities: Path | None = None,
+    country: str | None = None,
     json: Json = False,
 ) -> None:
     """Say what a table of cultural values holds, and list every oddity with row numbers.

@@ -21,7 +21,7 @@ from kapwa.datasets.card import CARD_NAME, Card, card_findings
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_model, read_records
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.files import digest
 
 PREFIX = "hub:"
@@ -137,8 +137,7 @@ def locate(
     samples = {card.parent.name: card.parent for card in sorted(packs.glob(f"*/{CARD_NAME}"))}
     if text.startswith(f"{SAMPLE}:"):
         name = text.removeprefix(f"{SAMPLE}:")
-        if name not in samples:
-            raise UsageError(f"There is no sample pack {name!r}.", hint=nearest(name, samples))
+        check_known(name, samples, f"There is no sample pack {name!r}.")
         return Location(text, samples[name])
     path = existing(text)
     if path is not None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_known
 from kapwa.exchange.base import PART, Files, higher_is_better, overall, run_identity, sha256, write_text
 from kapwa.records import OUTCOMES
 from kapwa.runs.directory import LEVEL, Run
@@ -32,8 +32,7 @@ def files(run: Run, organization: str | None = None, relationship: str = "other"
     """
     if not organization:
         raise UsageError("eee needs the evaluator's name.", hint="Name it: --organization 'Our university'")
-    if relationship not in RELATIONSHIPS:
-        raise UsageError(f"The relationship cannot be {relationship!r}.", hint=nearest(relationship, RELATIONSHIPS))
+    check_known(relationship, RELATIONSHIPS, f"The relationship cannot be {relationship!r}.")
     manifest = run.manifest
     rows = [row for row in overall(run) if higher_is_better(run, row["metric"]) is not None]
     if not rows:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, check_known
 from kapwa.exchange import every_eval_ever, inspect_export, lm_eval_export
 from kapwa.exchange.base import (
     PART,
@@ -104,8 +104,7 @@ def export_run(
     and, before anything is written, for an option that ``form`` has no place for, and where a file exists and
     ``overwrite`` is False.
     """
-    if form not in FORMATS:
-        raise UsageError(f"There is no format {form!r}.", hint=nearest(form, FORMATS))
+    check_known(form, FORMATS, f"There is no format {form!r}.")
     opened = Run(run) if isinstance(run, str | Path) else run
     files = [(Path(out) / name, write) for name, write in FORMATS[form](opened, **_chosen(form, options))]
     existing = [path for path, _ in files if path.exists()]
@@ -127,8 +126,7 @@ def _chosen(form: str, options: dict[str, str | None]) -> dict[str, str]:
     """Refuse an option of another format rather than leave it out silently."""
     chosen = {name: value for name, value in options.items() if value and (name, value) != _USUAL}
     for name in chosen:
-        if name not in _FORMAT_OF:
-            raise UsageError(f"Exports have no option {name!r}.", hint=nearest(name, _FORMAT_OF))
+        check_known(name, _FORMAT_OF, f"Exports have no option {name!r}.")
         if form != _FORMAT_OF[name]:
             option = f"--{name.replace('_', '-')}"
             hint = f"Leave it out; it belongs to --format {_FORMAT_OF[name]}."
@@ -157,8 +155,7 @@ def import_result(
     that exists; DataError naming file and row for results that are not what lm-eval or Inspect writes, or cannot become
     a run; MissingDependencyError without Inspect.
     """
-    if form not in IMPORTS:
-        raise UsageError(f"There is no format {form!r} to import.", hint=nearest(form, IMPORTS))
+    check_known(form, IMPORTS, f"There is no format {form!r} to import.")
     if culture is not None and (not culture.strip() or not culture.isprintable()):
         raise UsageError(f"The culture cannot be {culture!r}.", hint="Name whose it is: --culture Filipino")
     if language is not None and not is_language_tag(language):

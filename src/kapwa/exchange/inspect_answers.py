@@ -230,7 +230,7 @@ def judge_again(log: InspectLog) -> ImportedRun:
             answers += _answers(sample, requests)
         (opened,) = tasks.values()
         places = {key: place for place, key in enumerate(opened.items)}
-        answers.sort(key=lambda got: (places[got.request.item_id, got.request.variant], got.request.sample))
+        answers.sort(key=lambda answer: (places[answer.request.item_id, answer.request.variant], answer.request.sample))
         kept = [items[key] for key in sorted(items, key=lambda key: places[key])]
         judged = opened.task.score(kept, answers)
     both, notes = _settings(log.header, requests[0]), []

@@ -163,7 +163,7 @@ def _over_all_parts(run: Run) -> Iterator[dict[str, Any]]:
     apart = pl.concat_str("item_id", *PART, separator="\n").alias("item_id")
     scores = run.scores.with_columns(apart, *(pl.lit(ALL).alias(name) for name in PART))
     shares = {name: holds_shares(info, scores.filter(metric=name)["value"]) for name, info in metrics.items()}
-    estimates = estimate_table(scores, metrics=shares, groups=(), level=LEVEL)
+    estimates = estimate_table(scores, metrics=shares, groups=())
     for row in estimates.filter(pl.col("group") == ALL, pl.col("value").is_not_null()).iter_rows(named=True):
         # An interval is cut at the ends of the metric's range, as the run's own are.
         for end, inner in (("low", max), ("high", min)):

@@ -29,6 +29,7 @@ from kapwa.models.base import Model, check_capabilities, sample_seed
 from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.execute import answers, checked_plan
 from kapwa.runs.requests import RequestIndex
+from kapwa.suites.items import grouped
 
 _READ = ("text", "reasoning")  # of a reasoning model's earlier turns the text alone is shown
 _REFUSED = (
@@ -106,7 +107,7 @@ class KapwaAPI(ModelAPI):
                 self._model = load_model(self.model_name, **self._options)
             model = self._model
         if place is None:
-            return self._alone(model, Request("", "", "generate", messages, params=params))
+            return self._answer_unplanned(model, Request("", "", "generate", messages, params=params))
         opened, item = find({METADATA: place})
         with self._lock:
             if id(opened) not in self._plans:
@@ -119,15 +120,15 @@ class KapwaAPI(ModelAPI):
         if drawn.messages != messages or not (drawn.kind == "score" or params == sent):
             # The user changed what is asked (a system message, another temperature): the plan is of other requests.
             changed = params if drawn.kind == "generate" else drawn.params
-            return self._alone(model, replace(drawn, messages=messages, params=changed))
+            return self._answer_unplanned(model, replace(drawn, messages=messages, params=changed))
         if drawn.sample != planned.sample and drawn.params.temperature > 0:
-            return self._alone(model, drawn)  # the plan is of one epoch; a further one is drawn anew
+            return self._answer_unplanned(model, drawn)  # the plan is of one epoch; a further one is drawn anew
         if not model.atomic_batches:
-            return planned, _one(model, planned)
+            return planned, _answer_to(model, planned)
         with self._lock:
             return planned, plan.answer(planned)
 
-    def _alone(self, model: Model, request: Request) -> tuple[Request, Response]:
+    def _answer_unplanned(self, model: Model, request: Request) -> tuple[Request, Response]:
         if request.params.temperature > 0 and not request.item_id:
             # Asked again, a prompt gets another draw: seeds come from keys, which hold the sample's number.
             key = request_key(replace(request, sample=0), model.fingerprint)
@@ -135,7 +136,7 @@ class KapwaAPI(ModelAPI):
                 request, self._draws[key] = replace(request, sample=self._draws[key]), self._draws[key] + 1
         request = replace(request, key=request_key(request, model.fingerprint))
         with self._lock if model.atomic_batches else nullcontext():
-            return request, _one(model, request)
+            return request, _answer_to(model, request)
 
 
 class _Plan:
@@ -146,10 +147,8 @@ class _Plan:
         self._model = model
         self._answers: dict[str, Response] = {}
         self._batch: dict[str, list[Request]] = {}
-        self.requests: dict[tuple[str, str], list[Request]] = {}
         index = RequestIndex(opened.task, list(opened.items.values()), model.fingerprint)
-        for request in index:
-            self.requests.setdefault((request.item_id, request.variant), []).append(request)
+        self.requests = grouped(index, lambda request: (request.item_id, request.variant))
         distinct = list(index.distinct()) if model.atomic_batches else []
         for kind in {request.kind: None for request in distinct}:
             of_kind = [request for request in distinct if request.kind == kind]
@@ -161,11 +160,11 @@ class _Plan:
         """Return the answer to ``request``, which a batch that was asked before may have brought."""
         if request.key not in self._answers:
             batch = self._batch[request.key]
-            self._answers |= {got.request_key: got for got in answers(self._model, request.kind, batch)}
+            self._answers |= {response.request_key: response for response in answers(self._model, request.kind, batch)}
         return self._answers[request.key]
 
 
-def _one(model: Model, request: Request) -> Response:
+def _answer_to(model: Model, request: Request) -> Response:
     (response,) = answers(model, request.kind, [request])
     return response
 

@@ -41,6 +41,7 @@ from kapwa.models.inspect import chat
 from kapwa.records import Item, Request
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Judged, is_share
+from kapwa.suites.items import grouped as grouped_by
 
 
 @metric
@@ -84,9 +85,7 @@ def _measure(field: Literal["value", "se"], *, binary: bool = False, grouped: bo
         return math.nan if value is None else value
 
     def of_groups(scores: list[SampleScore]) -> Value:
-        groups: dict[tuple[str, ...], list[SampleScore]] = {}
-        for score in scores:
-            groups.setdefault(tuple(_about(score, name) for name in PART), []).append(score)
+        groups = grouped_by(scores, lambda score: tuple(_about(score, name) for name in PART))
         if len(groups) == 1:
             return {}
         return {f"{culture} {variant}": of_scores(part) for (culture, _, variant), part in sorted(groups.items())}

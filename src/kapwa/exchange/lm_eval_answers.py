@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from kapwa.errors import DataError, ModelError, UsageError, nearest
+from kapwa.errors import DataError, ModelError, UsageError, check_known
 from kapwa.exchange.base import ImportedRun, judged_run, open_task, reading_samples
 from kapwa.exchange.lm_eval_samples import Sample, TaskSamples
 from kapwa.records import Answer, ContinuationScore, Params, Request, Response
@@ -44,8 +44,7 @@ def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
         hint = f'Write --metadata \'{{"{name}": {{"data": "my_folder/"}}}}\'.'
         raise UsageError(f"The metadata of {name} is {settings!r}, not an object.", hint=hint)
     for key in settings:
-        if key not in SETTINGS:
-            raise UsageError(f"{name} has no setting {key!r}.", hint=nearest(key, SETTINGS))
+        check_known(key, SETTINGS, f"{name} has no setting {key!r}.")
     chosen = {"variant": settings.get("variants"), **{key: settings.get(key) for key in ("data", "where", "limit")}}
     return open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from kapwa.exchange import base
 from kapwa.runs.directory import Run, slug
+from kapwa.suites.items import grouped
 
 _ABOUT = (*base.PART, "category", "topic", "cluster")
 Part = tuple[str, str, str]
@@ -110,11 +111,9 @@ def _sample(place: int, rows: list[Row], document: Row, answers: list[Row]) -> R
     arguments = [(prompt, row["text"]) for row in scored] or [(prompt, {})]
     if not scored:
         responses = [[row["text"] or "" for row in answers]]
-    values: dict[str, list[float]] = {}  # what has no value is left out, as lm-eval does
-    for row in rows:
-        if row["value"] is not None:
-            values.setdefault(row["metric"], []).append(row["value"])
-    means = {metric: sum(numbers) / len(numbers) for metric, numbers in values.items()}
+    # What has no value is left out, as lm-eval does.
+    measured = grouped([row for row in rows if row["value"] is not None], lambda row: str(row["metric"]))
+    means = {metric: sum(row["value"] for row in known) / len(known) for metric, known in measured.items()}
     return {
         "doc_id": place,
         "doc": document,

@@ -176,12 +176,12 @@ def _answers(group: Sequence[Request], client: Client, reply: Any) -> list[Respo
         read, written = counted(used.get("prompt_tokens")), counted(used.get("completion_tokens"))
         shares = shared_usage(read, written, len(choices))
     return [
-        _one(r.key, choice, usage, client.text_secrets)
+        _response_of(r.key, choice, usage, client.text_secrets)
         for r, choice, usage in zip(group, choices, shares, strict=False)
     ]
 
 
-def _one(key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str]) -> Response:
+def _response_of(key: str, choice: Mapping[str, Any], usage: Usage | None, secrets: Sequence[str]) -> Response:
     reason = choice.get("finish_reason")
     reason = hide(reason, secrets) if isinstance(reason, str) else None
     message = choice.get("message")

@@ -44,9 +44,9 @@ class TokenScorer:
     async def score(self, request: Request) -> tuple[ContinuationScore, ...]:
         """Score every continuation of a request; raise CallError where one cannot be scored."""
         text, prompt = await self.rendered(request.messages)
-        return tuple([await self._one(request, i, text, prompt) for i in range(len(request.continuations))])
+        return tuple([await self._score_text(request, i, text, prompt) for i in range(len(request.continuations))])
 
-    async def _one(self, request: Request, i: int, text: str, prompt: tuple[int, ...]) -> ContinuationScore:
+    async def _score_text(self, request: Request, i: int, text: str, prompt: tuple[int, ...]) -> ContinuationScore:
         continuation = request.continuations[i]
         joint = await self.encode(text + continuation)
         start, boundary = _first_scored(prompt, joint, i)
@@ -257,6 +257,6 @@ def _finite(value: Any) -> float:
     return float(value)
 
 
-def _same_count(got: int, wanted: int) -> None:
-    if got != wanted:
-        raise CallError(f"it returned {got} prompt log-probabilities for {wanted} tokens")
+def _same_count(count: int, wanted: int) -> None:
+    if count != wanted:
+        raise CallError(f"it returned {count} prompt log-probabilities for {wanted} tokens")

@@ -50,15 +50,13 @@ def holds_answers(paths: Sequence[Path]) -> bool:
     return "answer" in header and "choice" not in header
 
 
-def answer_agreement(
-    paths: str | Path | Sequence[str | Path], *, seed: int = 1, replicates: int = 2000
-) -> AnswerAgreement:
+def answer_agreement(paths: str | Path | Sequence[str | Path], *, seed: int = 1) -> AnswerAgreement:
     """Read tables of answers and say how far people agree: what ``kapwa agreement`` does with such tables.
 
     Raises DataError naming file, row and column for a missing column, an empty id or name, somebody who answers an item
     twice, and where nobody answers anything.
     """
-    return agreement_of(read_answers(paths), seed=seed, replicates=replicates)
+    return agreement_of(read_answers(paths), seed=seed)
 
 
 def read_answers(paths: str | Path | Sequence[str | Path]) -> dict[str, dict[str, str]]:

@@ -28,6 +28,7 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.people.filled_sheets import REMARKS, Cell, answer_of, cell_of, read_filled, refuse_repeats, remark_of
 from kapwa.people.forms import CHOICE_KEY, options_of
 from kapwa.records import Item
+from kapwa.suites.items import grouped
 from kapwa.tables_io import Row, read_sheet
 
 # Columns of the wide layout that are not raters.
@@ -86,9 +87,7 @@ class _Items:
                     hint="Choose one with --variant.",
                 )
             self.by_id[item.id] = item
-        self._bare: dict[str, list[str]] = {}
-        for item_id in self.by_id:
-            self._bare.setdefault(item_id.lstrip("0"), []).append(item_id)
+        self._bare = grouped(self.by_id, lambda item_id: item_id.lstrip("0"))
         self.restored: set[str] = set()
 
     def find(self, row: Row, path: Path) -> Item | None:

@@ -96,7 +96,7 @@ def human_baseline(
     return analyse_choices(read_choices(paths, items, key=key, some=some), items, seed=seed, replicates=replicates)
 
 
-def baselines(choices: Choices, items: Sequence[Item], *, seed: int = 1) -> dict[str, HumanBaseline]:
+def baselines(choices: Choices, items: Sequence[Item]) -> dict[str, HumanBaseline]:
     """Analyse the choices of each culture that people chose for by itself, without the notes of the reading."""
     made = set(choices.frame.filter(pl.col("option").is_not_null())["item_id"])
     by_culture = {}
@@ -108,7 +108,7 @@ def baselines(choices: Choices, items: Sequence[Item], *, seed: int = 1) -> dict
         frame, remarks = (
             table.filter(its).with_columns(pl.col("rater").replace(names)) for table in (choices.frame, choices.remarks)
         )
-        by_culture[culture] = analyse_choices(Choices(frame, remarks), items_of_culture, seed=seed)
+        by_culture[culture] = analyse_choices(Choices(frame, remarks), items_of_culture)
     return by_culture
 
 

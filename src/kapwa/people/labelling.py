@@ -51,13 +51,12 @@ def agreement_by_culture(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
     rows = []
     for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
         raters = sorted(part["rater"].unique())
-        by_answer: dict[tuple[str, ...], dict[str, float | None]] = {}
-        for *answer, rater, value in part.select("cluster", "item_id", "variant", "answer", "rater", "value").rows():
-            by_answer.setdefault(tuple(answer), {})[rater] = value
-        table = [[values.get(rater) for rater in raters] for values in by_answer.values()]
+        answer = ["cluster", "item_id", "variant", "answer"]
+        wide = part.pivot("rater", index=answer, values="value", aggregate_function="last")
+        table = wide.select(raters).rows()
         if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
             wanted: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
-            coefficients = agreement_rows(table, [answer[0] for answer in by_answer], seed=seed, coefficients=wanted)
+            coefficients = agreement_rows(table, wide["cluster"].to_list(), seed=seed, coefficients=wanted)
             rows += [{"culture": culture, **row} for row in coefficients]
     return pl.DataFrame(rows, schema={"culture": pl.String, **SCHEMA})
 

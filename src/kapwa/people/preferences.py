@@ -75,7 +75,7 @@ class Preferences:
     raters: int
 
 
-def analyse_preferences(preferences: Sequence[Preference], *, seed: int = 1, replicates: int = 2000) -> Preferences:
+def analyse_preferences(preferences: Sequence[Preference]) -> Preferences:
     """Compute :func:`preference_shares`, and agreement with bootstrap intervals."""
     known = [preference for preference in preferences if preference.preferred]
     raters = sorted({preference.rater for preference in known})
@@ -84,7 +84,7 @@ def analyse_preferences(preferences: Sequence[Preference], *, seed: int = 1, rep
         answers.setdefault((preference.pair, preference.cluster), {})[preference.rater] = preference.preferred
     table = [[by_rater.get(rater) for rater in raters] for by_rater in answers.values()]
     clusters = [cluster for _, cluster in answers]
-    rows = agreement_rows(table, clusters, seed=seed, replicates=replicates) if len(raters) > 1 else []
+    rows = agreement_rows(table, clusters, seed=1) if len(raters) > 1 else []
     return Preferences(preference_shares(known), pl.DataFrame(rows, schema=SCHEMA), len(answers), len(raters))
 
 

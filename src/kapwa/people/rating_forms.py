@@ -25,6 +25,7 @@ from kapwa.people.forms import (
 )
 from kapwa.records import Item
 from kapwa.suites.base import Criterion, rating_suite
+from kapwa.suites.items import grouped
 from kapwa.tables_io import csv_bytes
 
 if TYPE_CHECKING:
@@ -130,9 +131,7 @@ def write_error_forms(
     answers to unknown items, answers that come twice, or none at all.
     """
     check_counts(seed=seed, people=people, per_country=per_country)
-    by_culture: dict[str, list[ModelAnswer]] = {}
-    for answer in model_answers(items, answers):
-        by_culture.setdefault(answer.item.culture, []).append(answer)
+    by_culture = grouped(model_answers(items, answers), lambda answer: answer.item.culture)
     if not by_culture:
         raise DataError("there is no wrong answer, so no form can be made.")
     used = rating_suite(_one_suite(items)).criteria

@@ -130,12 +130,10 @@ def _agreement_rows(frame: pl.DataFrame, code: str, *, seed: int, replicates: in
     raters = sorted(frame["rater"].unique())
     if len(raters) < 2:
         return []
-    by_response: dict[tuple[str, str, str], dict[str, bool | None]] = {}
-    columns = frame.filter(pl.col("criterion") == code).select("model", "response", "cluster", "rater", "yes")
-    for model, response, cluster, rater, yes in columns.iter_rows():
-        by_response.setdefault((model, response, cluster), {})[rater] = yes
-    table = [[answers.get(rater) for rater in raters] for answers in by_response.values()]
-    rows = agreement_rows(table, [cluster for _, _, cluster in by_response], seed=seed, replicates=replicates)
+    answers = frame.filter(criterion=code)
+    wide = answers.pivot("rater", index=["model", "response", "cluster"], values="yes", aggregate_function="last")
+    table = wide.select(raters).rows()
+    rows = agreement_rows(table, wide["cluster"].to_list(), seed=seed, replicates=replicates)
     note = _prevalence(table)
     return [row | {"note": note if note and row["coefficient"] != "percent" else row["note"]} for row in rows]
 

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from kapwa import files, registry
-from kapwa.errors import RunError, UnfinishedRunError, UsageError, nearest
+from kapwa.errors import RunError, UnfinishedRunError, check_known
 from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.floors import floor_tables
 from kapwa.runs.manifest import signature
@@ -180,8 +180,7 @@ class Run:
 
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by name; raise UsageError for one this run does not have, RunError for a damaged one."""
-        if name not in self.tables:
-            raise UsageError(f"{self.path} has no table {name!r}.", hint=nearest(name, self.tables))
+        check_known(name, self.tables, f"{self.path} has no table {name!r}.")
         if name not in self._read:
             columns = TABLES[name].columns if name in TABLES else {}
             hint = f"{_AGAIN} Nothing is asked twice."
@@ -263,7 +262,7 @@ def results(
             raise RunError(f"{task} names a table {name!r}, which cannot be.", hint=_SUITE_BUG)
     values = {name: judged.scores.filter(metric=name)["value"] for name in metrics}
     shares = {name: info.binary or holds_shares(asdict(info), values[name]) for name, info in metrics.items()}
-    estimates = estimate_table(judged.scores, metrics=shares, groups=manifest["groups"], level=LEVEL)
+    estimates = estimate_table(judged.scores, metrics=shares, groups=manifest["groups"])
     # Intervals are cut at the ends of a metric's range: a share is never below 0, whatever a t interval says, and where
     # no true value can lie, cutting loses no coverage. A metric without an end has null there: nothing is cut.
     schema = {"metric": pl.String, "least": pl.Float64, "most": pl.Float64}
@@ -284,9 +283,9 @@ def results(
     comparisons = pl.DataFrame(schema=dict(COMPARISON_SCHEMA))
     binary = {name: info.binary for name, info in metrics.items()}
     if judged.scores["variant"].n_unique() > 1:
-        comparisons = compare_variants(judged.scores, metrics=binary, level=LEVEL, seed=int(manifest["seed"]))
+        comparisons = compare_variants(judged.scores, metrics=binary, seed=int(manifest["seed"]))
     kinds = {name: {"binary": binary[name], "share": shares[name]} for name in metrics}
-    floor_rows, people = floor_tables(floors, items, judged.scores, kinds, level=LEVEL)
+    floor_rows, people = floor_tables(floors, items, judged.scores, kinds)
     return {
         "scores": judged.scores,
         "estimates": estimates.with_columns(pl.Series("signature", signed, dtype=pl.String)),

@@ -21,8 +21,6 @@ def floor_tables(
     items: Sequence[Item],
     scores: pl.DataFrame,
     kinds: Mapping[str, Mapping[str, bool]],
-    *,
-    level: float,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the table of floors and ceilings, and that of what people score on each item.
 
@@ -31,7 +29,6 @@ def floor_tables(
     known item by item, and names the metric that is held against it.
 
     ``kinds``: of each metric, whether it is right or wrong (``binary``), and whether between 0 and 1 (``share``).
-    ``level``: of the intervals.
     """
     from kapwa.stats.intervals import against_marks
     from kapwa.stats.pooled import pooled_against_marks, pooled_mean
@@ -59,7 +56,7 @@ def floor_tables(
             for place, mark in zip(places, marks.T, strict=True):
                 means[place] = pooled_mean(mark, item_cultures, clusters).value
         else:
-            results = against_marks(scored, marks, clusters, **kinds[metric], level=level)
+            results = against_marks(scored, marks, clusters, **kinds[metric])
         tests |= dict(zip(places, results, strict=True))
         for place, mark in zip(places, marks.T.tolist(), strict=True):
             floor = floors[place]

@@ -294,10 +294,8 @@ def versions() -> dict[str, str]:
     """Versions of Python and of the installed libraries that may move a number."""
     installed = {"kapwa": version("kapwa"), "python": platform.python_version()}
     for name in _LIBRARIES:
-        try:
+        with suppress(PackageNotFoundError):
             installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return installed
 
 

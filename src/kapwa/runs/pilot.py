@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_known
 from kapwa.runs.directory import Run
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.pooled import pooled_differences, pooled_mean
@@ -26,8 +26,7 @@ def learn_from(runs: Sequence[Run], metric: str | None) -> tuple[dict[str, Any],
         raise UsageError("A pilot is one run, or two runs of one task.", hint="Name two whose models differ.")
     manifest = runs[0].manifest
     name = metric or manifest["headline"][0]
-    if name not in manifest["metrics"]:
-        raise UsageError(f"{runs[0].path} has no metric {name!r}.", hint=nearest(name, manifest["metrics"]))
+    check_known(name, manifest["metrics"], f"{runs[0].path} has no metric {name!r}.")
     place, tables = ["culture", "language", "item_id"], []
     for run in runs:
         chosen = (pl.col("metric") == name) & (pl.col("variant") == manifest["selection"]["variants"][0])

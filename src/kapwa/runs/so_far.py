@@ -60,7 +60,7 @@ class RunningMean:
         began = time.perf_counter()
         try:
             if self._judge():
-                self._words = self._told()
+                self._words = self._mean_in_words()
         except Exception as error:  # noqa: BLE001 - whatever a suite makes of a few answers, the run goes on
             log.warning("%s: no mean is shown while the model is asked (%s).", self.task.name, error)
             self._waiting = []
@@ -102,7 +102,7 @@ class RunningMean:
             requests[request.item_id].append(request)
         return [(item, requests[item.id]) for item in items if requests[item.id]]
 
-    def _told(self) -> str:
+    def _mean_in_words(self) -> str:
         values = pl.concat(self._scores).group_by("culture", "item_id", maintain_order=True)
         frame = values.agg(pl.col("value").mean(), pl.col("cluster").first())
         if not frame.height:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, check_known
 from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes, none_if_nan
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.resampling import bootstrap_weights, check_replicates, expanded_tail
@@ -114,8 +114,7 @@ def bootstrap_interval(
     needed.
     """
     check_replicates(replicates)
-    if coefficient not in _PARTS:
-        raise UsageError(f"There is no coefficient {coefficient!r}.", hint=nearest(coefficient, _PARTS))
+    check_known(coefficient, _PARTS, f"There is no coefficient {coefficient!r}.")
     table = encode_ratings(ratings, numeric=coefficient in ("krippendorff-ordinal", "krippendorff-interval"))
     rated = (table.codes >= 0).sum(axis=1) >= 2
     units, raters = int(rated.sum()), table.codes.shape[1]

@@ -131,12 +131,6 @@ def read_values(values: ArrayLike, binary: bool | Sequence[bool]) -> tuple[Float
     return matrix, flags
 
 
-def check_level(level: float) -> None:
-    """Raise UsageError unless ``level`` is a confidence level strictly between 0 and 1."""
-    if not 0 < level < 1:
-        raise UsageError(f"The confidence level must lie between 0 and 1, not {level}.", hint="Use 0.95, for example.")
-
-
 def none_if_nan(value: float) -> float | None:
     """Turn NaN into None for records that people and JSON read."""
     return None if np.isnan(value) else float(value)

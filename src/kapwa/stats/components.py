@@ -167,12 +167,12 @@ def _named(squares: Sequence[_Square], sizes: FloatArray, n_prompts: int, n_samp
     return tuple(components)
 
 
-def order_changes(scores: ArrayLike, clusters: ArrayLike | None = None, alpha: float = 0.05) -> list[tuple[int, int]]:
+def order_changes(scores: ArrayLike, clusters: ArrayLike | None = None) -> list[tuple[int, int]]:
     """Pairs of models whose difference changes from one prompt to another by more than chance.
 
     ``scores``: (models, items, prompts), NaN where nothing was measured; ``clusters``: (items,). For every pair of
     models and of prompts the change of the difference, item by item, has a clustered t interval (Miller 2024); all
-    intervals together miss with probability ``alpha`` at most (Bonferroni), and a pair is named where one of them
+    intervals together miss with probability 0.05 at most (Bonferroni), and a pair is named where one of them
     leaves out 0.
     """
     measured = np.asarray(scores, dtype=np.float64)
@@ -181,7 +181,7 @@ def order_changes(scores: ArrayLike, clusters: ArrayLike | None = None, alpha: f
     for a, b in models if prompts else ():
         difference = measured[a] - measured[b]
         change = np.stack([difference[:, p] - difference[:, q] for p, q in prompts], axis=1)
-        estimates = mean_estimates(change, clusters, level=1 - alpha / (len(models) * len(prompts)))
+        estimates = mean_estimates(change, clusters, level=1 - 0.05 / (len(models) * len(prompts)))
         if any(
             estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high
             for estimate in estimates

@@ -91,14 +91,14 @@ def common_odds(tables: ArrayLike) -> CommonOdds:
     return CommonOdds(ratio, se, float(chi2), float(chdtrc(1, chi2)))
 
 
-def ets_class(delta: float, se: float, p_value: float, *, alpha: float = 0.05) -> str:
+def ets_class(delta: float, se: float, p_value: float) -> str:
     """ETS's class of an item: "A" where delta is not significant or |delta| < 1, "C" from 1.5 if significantly over 1.
 
     "B" otherwise; "" where it cannot be told. ``se``: of delta. Source: Dorans and Holland (1993), Zieky (1993).
     """
     if np.isnan(p_value) or np.isnan(se):
         return ""
-    if p_value >= alpha or abs(delta) < 1:
+    if p_value >= 0.05 or abs(delta) < 1:
         return "A"
     return "C" if abs(delta) >= 1.5 and abs(delta) - 1 > _ONE_SIDED * se else "B"
 

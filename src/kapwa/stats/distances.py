@@ -91,8 +91,7 @@ def permanova(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 99
     Source: Anderson (2001), Austral Ecology 26; equals scikit-bio's.
     """
     check_permutations(permutations)
-    matrix = square_matrix(distances, "distances")
-    _check_symmetry(matrix)
+    matrix = _symmetric(distances)
     codes, sizes = _groups(groups, len(matrix))
     n, a = len(matrix), len(sizes)
     pairs = _pairs_within(codes, sizes)
@@ -133,8 +132,7 @@ def permdisp(distances: ArrayLike, groups: ArrayLike, *, permutations: int = 999
     (test="centroid") where groups are of one size and distances Euclidean.
     """
     check_permutations(permutations)
-    matrix = square_matrix(distances, "distances")
-    _check_symmetry(matrix)
+    matrix = _symmetric(distances)
     codes, sizes = _groups(groups, len(matrix))
     kept = np.flatnonzero(sizes[codes] > 1)
     kept = kept[np.argsort(codes[kept], kind="stable")]
@@ -201,13 +199,16 @@ def _pairs_within(codes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray,
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
 
 
-def _check_symmetry(matrix: FloatArray) -> None:
+def _symmetric(distances: ArrayLike) -> FloatArray:
+    """Return the distances (N, N) as a matrix; raise as :func:`permanova`."""
+    matrix = square_matrix(distances, "distances")
     if not np.array_equal(matrix, matrix.T):
         if np.isnan(matrix).any():
             row, column = (int(place) for place in np.argwhere(np.isnan(matrix))[0])
             raise DataError(f"the distance between texts {row + 1} and {column + 1} is missing.")
         if not np.allclose(matrix, matrix.T):
             raise UsageError("The distances are not symmetric.", hint="Give the mean of both directions.")
+    return matrix
 
 
 def _groups(groups: ArrayLike, n: int) -> tuple[IntArray, IntArray]:

@@ -44,8 +44,9 @@ def every_pair(
     wide = rows.pivot(on="run", index=_PLACE, values="value").sort(_PLACE)
     torn = wide.filter(pl.struct(_PLACE[:-1]).is_duplicated())
     if torn.height:
-        item, (one, other) = torn["item_id"][0], torn["cluster"][:2]
-        message = f"the item {item!r} is in {one!r} in one run, in {other!r} in another."
+        item = torn["item_id"][0]
+        first, second = torn["cluster"][:2]
+        message = f"the item {item!r} is in {first!r} in one run, in {second!r} in another."
         raise DataError(message, column="cluster", hint="Compare runs over the same data.")
     absent = [pl.lit(None, pl.Float64).alias(str(place)) for place, frame in enumerate(items) if not frame.height]
     columns = [str(place) for place in range(len(items))]

@@ -60,12 +60,9 @@ def is_equal(row: Mapping[str, Any]) -> bool:
 
 def members(table: pl.DataFrame) -> list[np.ndarray]:
     """The places of the rows of each family."""
-    over = pl.col("cultures") > 1 if "cultures" in table.columns else pl.lit(False)
-    keys = table.select("kind", "metric", "variant", over.alias("over")).rows()
-    families: dict[Any, list[int]] = {}
-    for place, key in enumerate(keys):
-        families.setdefault(key, []).append(place)
-    return [np.asarray(places) for places in families.values()]
+    level = [pl.col("cultures") > 1] if "cultures" in table.columns else []
+    families = table.with_row_index("place").group_by("kind", "metric", "variant", *level, maintain_order=True)
+    return [places.to_numpy() for places in families.agg("place")["place"]]
 
 
 def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
@@ -79,15 +76,13 @@ def adjust_p_values(table: pl.DataFrame) -> pl.DataFrame:
     p = {name: table[name].fill_null(np.nan).to_numpy() for name in ADJUSTED if name in table.columns}
     stepped = {name: np.full(table.height, np.nan) for name in p}
     shared, levels = np.full((2, table.height), np.nan)
-    names = [""] * table.height
+    names = np.full(table.height, "", dtype=object)
     for family in members(table):
         for name, values in p.items():
             stepped[name][family] = holm(values[family])
         shared[family] = benjamini_hochberg(p["p_value"][family])
         levels[family] = holm_levels(p["p_value"][family])
-        words = family_words(table[family])
-        for place in family:
-            names[place] = words
+        names[family] = family_words(table[family])
     mde = [_detectable(row, float(alpha)) for row, alpha in zip(table.iter_rows(named=True), levels, strict=True)]
     columns: dict[str, Any] = {
         "mde": mde,

@@ -28,7 +28,7 @@ _PARTS = 1000  # shares are told to a thousandth
 
 
 def with_undone_shares(
-    table: pl.DataFrame, scores: Mapping[str, pl.DataFrame], judged: Mapping[str, bool], *, seed: int = 0
+    table: pl.DataFrame, scores: Mapping[str, pl.DataFrame], judged: Mapping[str, bool]
 ) -> pl.DataFrame:
     """Add ``undone_by``: the least share of the lower side's answers judged wrong which, if right, undoes the verdict.
 
@@ -44,19 +44,19 @@ def with_undone_shares(
             row = rows[place]
             if row["metric"] in judged and is_clear(row):
                 sides = (scores[row["a"]], scores[row["b"]])
-                shares[place] = _undone_by(row, sides, float(alpha), binary=judged[row["metric"]], seed=seed)
+                shares[place] = _undone_by(row, sides, float(alpha), binary=judged[row["metric"]])
     return table.with_columns(pl.Series("undone_by", shares, dtype=pl.Float64))
 
 
 def _undone_by(
-    row: Mapping[str, Any], sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool, seed: int
+    row: Mapping[str, Any], sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool
 ) -> float:
     """Halve the range of shares until the verdict holds at one thousandth and not at the next."""
     higher, lower = sides if row["difference"] > 0 else sides[::-1]
     items = _answers(higher, row).join(_answers(lower, row), on=_ITEM, suffix="_low").sort(_ITEM)
     names = ("value", "value_low", "wrong_low")
     value, low, wrong = (items[name].to_numpy().astype(np.float64)[:, None] for name in names)
-    settings: dict[str, Any] = {"binary": binary, "seed": seed, "mid_p": row["method"].endswith("mid-p")}
+    settings: dict[str, Any] = {"binary": binary, "mid_p": row["method"].endswith("mid-p")}
     compared: Callable[..., list[Comparison]] = partial(paired_differences, replicates=LEAST_REPLICATES, **settings)
     if row["culture"] is None:
         compared = partial(_over_cultures, cultures=items["culture"].to_numpy(), **settings)

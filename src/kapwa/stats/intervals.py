@@ -13,7 +13,6 @@ from kapwa.stats.clusters import (
     ROUNDING,
     ClusterSums,
     FloatArray,
-    check_level,
     cluster_codes,
     cluster_sums,
     read_values,
@@ -130,11 +129,10 @@ def mean_estimates(
     threshold at which the interval jumps and none of zero width. ``interval="bootstrap"`` resamples clusters instead
     (expanded percentile, ``replicates`` resamples from ``seed``): in our simulations it covers about as often as t,
     so it is the cross-check and the formula that draws nothing is the default. Raises UsageError or DataError for
-    lengths, levels and values that do not fit.
+    lengths and values that do not fit.
     """
     from scipy.special import stdtrit
 
-    check_level(level)
     matrix, flags = read_values(values, binary)
     sums = cluster_sums(matrix, cluster_codes(clusters, len(matrix)), weights)
     quantile, se = stdtrit(sums.df, 0.5 + level / 2), sums.se
@@ -194,7 +192,6 @@ def against_marks(
     *,
     binary: bool = False,
     share: bool = False,
-    level: float = 0.95,
 ) -> list[AgainstMark]:
     """Hold ``values`` (n,) against each column of ``marks`` (n, k) item by item; pairs with a NaN are left out.
 
@@ -213,8 +210,8 @@ def against_marks(
     if binary:
         tested = np.vstack([differences, np.ones(marks.shape[1]), -np.ones(marks.shape[1])])
         apart = np.append(codes, [len(codes), len(codes) + 1])
-    tests = mean_estimates(tested, apart, level=level)
-    mark_estimates = mean_estimates(marks, codes, binary=binary or share, level=level)
+    tests = mean_estimates(tested, apart)
+    mark_estimates = mean_estimates(marks, codes, binary=binary or share)
     compared_marks = np.where(np.isnan(differences), np.nan, marks)
     paired = [estimate.value for estimate in mean_estimates(compared_marks, codes)]
     against = []
@@ -227,7 +224,7 @@ def against_marks(
             ratio = 1 + apart_by / whole
             spread = mean_estimates((values - ratio * compared_marks[:, k]) / whole, codes)[0]
             if spread.se is not None:
-                half = float(stdtrit(spread.clusters - 1, 0.5 + level / 2)) * spread.se
+                half = float(stdtrit(spread.clusters - 1, 0.975)) * spread.se
                 low, high = max(0.0, ratio - half), ratio + half
         against.append(AgainstMark(mark.low, mark.high, means[k], p, ratio, low, high))
     return against
@@ -289,7 +286,6 @@ def paired_differences(  # noqa: PLR0913 - each is one decision of the caller; a
     (2012) for paired proportions, on the effective sample size: one item more is counted on each side, so that two
     runs that never disagree get an interval with a width.
     """
-    check_level(level)
     first, second, differences, flags = paired_values(a, b, binary)
     codes = cluster_codes(clusters, len(first))
     sums = cluster_sums(differences, codes)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.stats.clusters import FloatArray, IntArray, check_level, none_if_nan, read_values
+from kapwa.stats.clusters import FloatArray, IntArray, none_if_nan, read_values
 from kapwa.stats.culture_means import CultureMeans, codes_of, equal_weights, kept_means
 from kapwa.stats.intervals import (
     PERMUTATIONS,
@@ -44,7 +44,6 @@ def pooled_mean(
     *,
     binary: bool = False,
     weights: FloatArray | None = None,
-    level: float = 0.95,
 ) -> Estimate:
     """Mean over cultures of their means, each counting alike, with an interval clustered by question.
 
@@ -58,7 +57,6 @@ def pooled_mean(
     """
     from scipy.special import stdtrit
 
-    check_level(level)
     matrix, _ = read_values(values, binary)
     n = int((~np.isnan(matrix[:, 0])).sum())
     if not n:
@@ -68,11 +66,11 @@ def pooled_mean(
     if several < 2 or not (binary or se > 0):
         return Estimate(value, None, None, None, n, several, "one-cluster" if several < 2 else "no-spread")
     if not binary:
-        half = float(stdtrit(df, 0.5 + level / 2)) * se
+        half = float(stdtrit(df, 0.975)) * se
         return Estimate(value, se, value - half, value + half, n, several, "t-clustered")
     worst = 1 / float((_weights(means) ** 2).sum())
     size = value * (1 - value) / se**2 if se > 0 else worst
-    low, high = map(float, share_interval(value, size, worst, df, level))
+    low, high = map(float, share_interval(value, size, worst, df, 0.95))
     return Estimate(value, se or float(succession_error(value, size)), low, high, n, several, "wilson-clustered")
 
 

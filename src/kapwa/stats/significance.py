@@ -96,16 +96,17 @@ def holm(p_values: ArrayLike) -> FloatArray:
     return _adjusted(p_values, lambda p: np.maximum.accumulate(p * np.arange(p.size, 0, -1)))
 
 
-def holm_levels(p_values: ArrayLike, alpha: float = 0.05) -> FloatArray:
+def holm_levels(p_values: ArrayLike) -> FloatArray:
     """Level at which Holm's procedure judges each test, given how the others came out.
 
-    With k of the m − 1 others found, a test is found where its own p is at most α / (m − k): α / m where no other is.
+    With k of the m − 1 others found, a test is found where its own p is at most α / (m − k), α = 0.05: α / m where no
+    other is.
     NaN where no test was made.
     """
     p = np.asarray(p_values, dtype=np.float64)
     made = np.flatnonzero(~np.isnan(p))
     order, levels = made[np.argsort(p[made], kind="stable")], np.full(p.shape, np.nan)
-    steps = alpha / np.arange(made.size, 0, -1)
+    steps = 0.05 / np.arange(made.size, 0, -1)
     for place, test in enumerate(order):
         passed = np.delete(p[order], place) <= steps[:-1]
         levels[test] = steps[int(np.argmin(passed)) if not passed.all() else passed.size]

@@ -59,9 +59,9 @@ class CultureSpread(NamedTuple):
     p_value: float
     sd: float
 
-    def apart(self, one: int, other: int) -> bool:
+    def apart(self, first: int, second: int) -> bool:
         """Whether two cultures are told apart, all pairs allowed for."""
-        return bool(self.rank_high[one] < self.rank_low[other] or self.rank_high[other] < self.rank_low[one])
+        return bool(self.rank_high[first] < self.rank_low[second] or self.rank_high[second] < self.rank_low[first])
 
 
 def culture_spread(

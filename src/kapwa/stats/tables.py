@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kapwa.errors import DataError, UsageError, nearest
+from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.records import OUTCOMES, SCORE_COLUMNS
 from kapwa.stats.clusters import FloatArray
 from kapwa.stats.families import adjust_p_values, check_margin
@@ -66,8 +66,7 @@ def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Se
         )
     possible = [column for column in scores.columns if column not in _NOT_STRATA]
     for group in groups:
-        if group not in possible:
-            raise UsageError(f"There is no column {group!r} to group by.", hint=nearest(group, possible))
+        check_known(group, possible, f"There is no column {group!r} to group by.")
     clash = sorted(set(metrics) & set(scores.columns))
     if clash:
         raise UsageError(f"A metric cannot be called {clash[0]!r}: the score table has a column of that name.")
@@ -133,7 +132,6 @@ def estimate_table(
     *,
     metrics: Mapping[str, bool],
     groups: Sequence[str] = ("category", "topic"),
-    level: float = 0.95,
 ) -> pl.DataFrame:
     """Estimate each metric's mean by culture, language and variant, over all items and by stratum.
 
@@ -165,7 +163,7 @@ def estimate_table(
             strata += [(group, str(value), (column == value).fill_null(False).to_numpy()) for value in named]
         for group, stratum, mask in strata:
             labels = dict(zip((*BLOCK, "group", "stratum"), (*block[:3], group, stratum), strict=True))
-            measured = mean_estimates(values[mask], clusters[mask], binary=flags, level=level)
+            measured = mean_estimates(values[mask], clusters[mask], binary=flags)
             for metric, estimate in zip(block.metrics, measured, strict=True):
                 records.append({**labels, "metric": metric, **estimate._asdict()})
     keys = (*BLOCK, "group", "stratum", "metric")
@@ -193,7 +191,6 @@ def compare_variants(
     scores: pl.DataFrame,
     *,
     metrics: Mapping[str, bool],
-    level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
     pooled: bool = False,
@@ -216,7 +213,7 @@ def compare_variants(
     ]
     if pooled:
         return adjust_p_values(_pooled_table("variants", pairs, metrics, seed=seed)).select(*POOLED_SCHEMA)
-    compared = _table("variants", pairs, metrics, level=level, seed=seed, replicates=replicates)
+    compared = _table("variants", pairs, metrics, seed=seed, replicates=replicates)
     return adjust_p_values(compared).select(*COMPARISON_SCHEMA)
 
 
@@ -233,7 +230,6 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     label_a: str,
     label_b: str,
     metrics: Mapping[str, bool],
-    level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
     mid_p: bool = False,
@@ -267,8 +263,7 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     a, b = ({block[:3]: block for block in side} for side in sides)
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
     settings: dict[str, Any] = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
-    each = _table("runs", pairs, metrics, level=level, replicates=replicates, **settings)
-    each = each.with_columns(cultures=pl.lit(1, pl.Int64))
+    each = _table("runs", pairs, metrics, replicates=replicates, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
     both = adjust_p_values(pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal"))
     schema = POOLED_SCHEMA
     if equal_within is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kapwa.errors import DataError, UsageError
-from kapwa.stats.clusters import FloatArray, IntArray, check_level, cluster_codes
+from kapwa.stats.clusters import FloatArray, IntArray, cluster_codes
 
 State = Literal["carries", "does-not-carry", "cannot-tell", "outside-range", "no-labels"]
 
@@ -83,7 +83,6 @@ def carried_bias(before: Audited, after: Audited, *, margin: float, level: float
     """
     from scipy.special import stdtrit
 
-    check_level(level)
     if not 0 < margin < 1:
         raise UsageError(f"The margin is {margin}; it must lie between 0 and 1.", hint="5 points are 0.05.")
     names = np.concatenate([np.asarray(audit.clusters, dtype=object) for audit in (before, after)])

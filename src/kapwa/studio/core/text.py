@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import unicodedata
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -49,3 +50,9 @@ def pieces(before: str, after: str) -> Pieces:
         parts = [("same", old[a:b])] if kind == "equal" else [("gone", old[a:b]), ("new", new[c:d])]
         changes += [(name, " ".join(words)) for name, words in parts if words]
     return changes
+
+
+def titled(question: Any) -> str:
+    """Return what people call a question, or a prompt by which models are asked one."""
+    name = _("Prompt %(n)s") if question.kind == "prompt" else _("Question %(n)s")
+    return name % {"n": question.number}

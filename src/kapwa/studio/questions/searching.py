@@ -10,8 +10,8 @@ from kapwa.studio.core.roles import MERGERS, QUESTION_READERS
 from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
+from kapwa.studio.core.text import titled
 from kapwa.studio.questions.tables import Answer, Wording
-from kapwa.studio.templatetags.studio import titled
 
 
 def texts(visit: Visit) -> Iterator[TextShown]:

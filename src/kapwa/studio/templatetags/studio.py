@@ -18,10 +18,12 @@ from kapwa.studio.core.describe import as_markdown
 from kapwa.studio.core.interface import Interface
 from kapwa.studio.core.kinds import ACTS
 from kapwa.studio.core.languages import Language, language
+from kapwa.studio.core.text import titled
 from kapwa.studio.situations.fields import best_response, words
 
 register = template.Library()
 register.filter(words)
+register.filter(titled)
 register.filter(as_markdown)
 
 
@@ -76,13 +78,6 @@ def role_names(roles: Iterable[str]) -> str:
 def told(severity: str) -> str:
     """Return a finding's severity in a writer's words."""
     return {"error": _("Missing"), "warning": _("Look again")}.get(severity, _("Note"))
-
-
-@register.filter
-def titled(question: Any) -> str:
-    """Return what people call a question, or a prompt by which models are asked one."""
-    name = _("Prompt %(n)s") if question.kind == "prompt" else _("Question %(n)s")
-    return name % {"n": question.number}
 
 
 @register.filter
