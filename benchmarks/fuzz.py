@@ -631,7 +631,7 @@ if __name__ == "__main__":
     parser.add_argument("--cases", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--sound", type=Path, help="a folder: keep the sound files in it, and take those that are there")
+    parser.add_argument("--sound", type=Path, help="a folder to keep the sound files in, or of an earlier call")
     wanted = parser.parse_args()
     counts = fuzz(wanted.cases, wanted.seed, wanted.first, wanted.sound)
     good = counts.pop("", 0)

@@ -32,7 +32,7 @@ def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @contextmanager
 def serving(folder: Path, *projects: str) -> Iterator[str]:
     """Serve the studio in ``folder`` and give its address."""
-    command = [*KAPWA, "studio", "serve", *projects, "--port", "0"]
+    command = [str(warm.programs() / "kapwa"), "studio", "serve", *projects, "--port", "0"]
     server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None
