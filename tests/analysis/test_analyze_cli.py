@@ -19,7 +19,6 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 _LISTENS = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
 )
-KAPWA = str(Path(sys.executable).with_name("kapwa"))
 
 
 @pytest.fixture

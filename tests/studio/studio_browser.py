@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ import warm
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-KAPWA = [sys.executable, "-m", "kapwa"]
 PICTURES = os.environ.get("KAPWA_PICTURES")  # a folder: keep a picture of every page that is looked at
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 

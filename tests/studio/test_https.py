@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from studio_browser import CHROMIUM, KAPWA, api, invited, kapwa
+from studio_browser import CHROMIUM, api, invited, kapwa
+
+import warm
 
 CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
 pytestmark = [
@@ -35,7 +37,7 @@ def behind_caddy(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     inside, outside = free_port(), free_port()
     url = f"https://localhost:{outside}"
     environment = {**os.environ, "HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "data")}
-    command = [*KAPWA, "studio", "serve", "--port", str(inside), "--url", url, "--behind-proxy"]
+    command = [str(warm.programs() / "kapwa"), "studio", "serve", "--port", str(inside), "--url", url, "--behind-proxy"]
     config = tmp_path / "Caddyfile"
     config.write_text(
         "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n}\n"

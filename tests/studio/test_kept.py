@@ -18,7 +18,9 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, KAPWA, PHONE, PICTURES, api, invited, kapwa, violations
+from studio_browser import CHROMIUM, PHONE, PICTURES, api, invited, kapwa, violations
+
+import warm
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 HOST = "studio.test"  # no name of this machine, so no secure context: neither a service worker nor crypto.subtle
@@ -39,7 +41,7 @@ class Served:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        command = [*KAPWA, "studio", "serve", "--port", str(self.port), "--url", self.address]
+        command = [str(warm.programs() / "kapwa"), "studio", "serve", "--port", str(self.port), "--url", self.address]
         self.process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         assert self.address in self.process.stderr.readline()
@@ -49,6 +51,12 @@ class Served:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
             self.process = None
+            while self.answers():  # what ran for it ends a moment later
+                time.sleep(0.01)
+
+    def answers(self) -> bool:
+        with socket.socket() as asks:
+            return asks.connect_ex(("127.0.0.1", self.port)) == 0
 
     def take(self, request: Any) -> None:
         """Let the studio take what the browser would send."""
