@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PHONE, PICTURES, api, invited, kapwa, violations
+from studio_browser import CHROMIUM, PATIENCE, PHONE, PICTURES, api, invited, kapwa, violations
 
 import warm
 
@@ -114,6 +114,7 @@ class Person:
 
     def __init__(self, context: Any, studio: Served) -> None:
         self.context, self.studio = context, studio
+        context.set_default_timeout(PATIENCE)
         self.page = context.new_page()
         self.code = ""
 
@@ -268,7 +269,7 @@ def cut_while_sending(kind: str, who: Person, home: str, press: Callable[[], Non
         page.get_by_text(OUT).wait_for()
         who.come_again()
     try:
-        page.get_by_text(SENT).first.wait_for(timeout=20_000)
+        page.get_by_text(SENT).first.wait_for()
     except Exception:
         print(page.url, page.locator("main").inner_text()[:3000])
         raise

@@ -17,7 +17,7 @@ from studio_browser import CHROMIUM, api, violations
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
-DESKTOP, PHONE = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
+DESKTOP, PATIENCE, PHONE = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
 
 
 @pytest.fixture
@@ -57,6 +57,7 @@ class Phone:
     def __init__(self, browser: Any, address: str, project: str = "baryo") -> None:
         self.project = project
         self.context = browser.new_context(viewport=PHONE, locale="en-GB", accept_downloads=True)
+        self.context.set_default_timeout(PATIENCE)
         self.address = address
         self.complaints: list[str] = []
 
@@ -117,8 +118,8 @@ def kept(page: Any) -> list[list[int]]:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait up to ten seconds until something holds."""
-    end = time.monotonic() + 10
+    """Wait up to two minutes until something holds."""
+    end = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.1)
