@@ -73,6 +73,20 @@ def violations(page: Any, *, colours: bool) -> list[Any]:
     return broken
 
 
+def look(page: Any, label: str) -> None:
+    """Hold a page against axe on a desk and on a phone, and refuse sideways scrolling."""
+    before = page.viewport_size
+    for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
+        page.set_viewport_size(size)
+        assert violations(page, colours=viewport == "wide") == [], f"{label} ({viewport})"
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
+        if PICTURES:
+            file = re.sub(r"\W+", "-", f"{label}-{viewport}").strip("-")
+            page.screenshot(path=Path(PICTURES) / f"{file}.png", full_page=True)
+    page.set_viewport_size(before)
+
+
 # Pages that were looked at, by studio, label and kind of people.
 _LOOKED: set[tuple[str, str, str]] = set()
 
@@ -95,16 +109,7 @@ class Browser:
         self.look(path)
 
     def look(self, label: str) -> None:
-        """Hold the page against axe on a desk and on a phone, and refuse sideways scrolling."""
-        for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
-            self.page.set_viewport_size(size)
-            assert violations(self.page, colours=viewport == "wide") == [], f"{label} ({viewport})"
-            wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
-            if PICTURES:
-                file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
-                self.page.screenshot(path=Path(PICTURES) / f"{file}.png", full_page=True)
-        self.page.set_viewport_size(DESKTOP)
+        look(self.page, f"{self.name}-{label}")
 
     def look_once(self, label: str, kind: str = "") -> None:
         """Look at what is the same for all people of a ``kind`` when the first of them comes."""
