@@ -101,7 +101,7 @@ def serve(address: str) -> None:
                 program, words, folder, environment = json.loads(message.readline())
             if any("smollm2" in word for word in words):
                 keep_embedded_weights()
-            assert len(threads() - IDLE_THREADS) <= 1, f"a fork would lose a thread: {threads()}"
+            assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
             if not os.fork():
                 listener.close()
                 answer(asker, program, words, folder, environment, files)
@@ -117,9 +117,10 @@ def reap(*_signal: Any) -> None:
             continue
 
 
-def threads() -> set[str]:
-    """The names of this process's threads, where the system tells."""
-    return {path.read_text(encoding="utf-8").strip() for path in Path("/proc/self/task").glob("*/comm")}
+def threads() -> list[str]:
+    """The names of this process's threads, where the system tells, but for those that a fork may lose."""
+    names = [path.read_text(encoding="utf-8").strip() for path in Path("/proc/self/task").glob("*/comm")]
+    return [name for name in names if name not in IDLE_THREADS]
 
 
 def load_libraries() -> None:
