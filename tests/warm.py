@@ -193,8 +193,8 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     for target, file in enumerate(files):
         os.dup2(file, target)
         os.close(file)
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        setattr(sys, name, os.fdopen(number, mode, closefd=False))
+    for number, (name, mode, buffering) in enumerate((("stdin", "r", -1), ("stdout", "w", -1), ("stderr", "w", 1))):
+        setattr(sys, name, os.fdopen(number, mode, buffering, closefd=False))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
