@@ -100,7 +100,6 @@ def judged(folder: Path, run: str, server: StubProcess) -> None:
 
 def test_an_audit_from_the_draw_to_the_report(
     kalahi_data: Path,
-    needs_torch: None,
     stub: Callable[..., StubProcess],  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -141,9 +140,10 @@ def test_an_audit_from_the_draw_to_the_report(
     assert good["bias_low"] < good["automatic"] - truth < good["bias_high"]
     assert by_metric["people_low"] < truth < by_metric["people_high"]
 
-    few = ("--rubric", "correct", "--limit", "2", *PRICES, "-o", "bad")
-    command("judge", run, "--judge", "smollm2", *few, cwd=tmp_path)
-    assert len(pl.read_csv(tmp_path / "bad" / "verdicts.csv")) == 2  # most are prose
+    guessing = stub(judge={"noise": 0.5, "mark": MARK})
+    few = ("judge", run, "--judge", "openai:stub", "--rubric", "correct", "--limit", "8", "-o", "bad")
+    assert warm.kapwa(*few, cwd=tmp_path, OPENAI_BASE_URL=guessing.url).returncode == 0
+    assert len(pl.read_csv(tmp_path / "bad" / "verdicts.csv")) == 8
     bad = audited("by-bad", "--scorer", "bad/verdicts.csv")
     assert (bad["use"], bad["reason"]) == ("people", "no-saving")
     assert bad["shown"] == by_metric["people"]
