@@ -18,8 +18,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # Before torch is imported: threads that wait must not spin, or they take the processor of what runs beside.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-# Ray takes a busy machine for a broken one after half a minute.
-os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
 
 # A busy machine is no fault of the code: examples have no time limit each (a test has one as a whole).
 hypothesis.settings.register_profile("kapwa", deadline=None)
