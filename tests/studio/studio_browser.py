@@ -99,10 +99,13 @@ class Browser:
         self.page.set_default_timeout(PATIENCE)
         self.address, self.name = address, name
         self.complaints: list[str] = []
-        self.page.on(
-            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
-        )
+        self.page.on("console", self.hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def hear(self, message: Any) -> None:
+        """Note an error that the page told the console, and what it is of."""
+        if message.type == "error":
+            self.complaints.append(f"{message.text} ({message.location['url']}, seen at {self.page.url})")
 
     def go(self, path: str) -> None:
         self.page.goto(self.address + path)
