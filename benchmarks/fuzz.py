@@ -1,6 +1,6 @@
 """Break what users hand in, and see that each command ends as it should: done, or a message and exit code 2.
 
-Usage: python benchmarks/fuzz.py [--cases 1500] [--seed 1] [--first 0]
+Usage: python benchmarks/fuzz.py [--cases 1500] [--seed 1] [--first 0] [--sound FOLDER]
 
 Every case takes sound files (packs in each file kind, answers, forms, keys, mappings, surveys, verdicts, results of
 other tools, weights and encoders, a finished run with its journal, a cache, an analysis), spoils one or two of them or
@@ -139,10 +139,22 @@ def served(**config: Any) -> Iterator[StubProcess]:
 # --- the sound files ------------------------------------------------------------------------------------------
 
 
-def material(folder: Path) -> None:
-    """Make the sound files, most by Kapwa itself; the model ``openai:stub`` is :func:`served`."""
+def sound_files(folder: Path, kept: Path | None = None) -> None:
+    """Copy the sound files that an earlier call made in ``kept``; where there are none, make them."""
     for language in ("ar", "en", "es", "tl"):  # forks have the dictionaries of the sample packs from here
         lemma("a", language)
+    if kept is None:
+        folder.mkdir()
+        material(folder)
+        return
+    if not kept.exists():
+        kept.mkdir()
+        material(kept)
+    shutil.copytree(kept, folder)
+
+
+def material(folder: Path) -> None:
+    """Make the sound files, most by Kapwa itself; the model ``openai:stub`` is :func:`served`."""
     for suite, pack in (("kalahi", "filipino"), ("eecc", "cities")):
         shutil.copytree(SUITES / suite / "packs" / pack, folder / suite)
     shutil.copytree(SUITES / "blend" / "packs", folder / "blend")
@@ -592,15 +604,14 @@ def _option(words: list[str], draw: random.Random) -> str:
     return "none" if chosen is None else " ".join(words[-2:])
 
 
-def fuzz(cases: int, seed: int, first: int = 0) -> Counter[str]:
+def fuzz(cases: int, seed: int, first: int = 0, kept: Path | None = None) -> Counter[str]:
     """Run so many cases; return how often each fault came ("": none), telling of each, and of the extremes."""
     found: Counter[str] = Counter()
     codes: Counter[int] = Counter()
     slowest = largest = Ended(0, "", 0.0, 0, ())
     with served(), tempfile.TemporaryDirectory() as place:
         sound, scratch = Path(place) / "sound", Path(place) / "case"
-        sound.mkdir()
-        material(sound)
+        sound_files(sound, kept)
         for number in range(first, first + cases):
             what, ended = one(number, seed, sound, scratch)
             found[ended.fault] += 1
@@ -620,8 +631,9 @@ if __name__ == "__main__":
     parser.add_argument("--cases", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--sound", type=Path, help="a folder to keep the sound files in, or of an earlier call")
     wanted = parser.parse_args()
-    counts = fuzz(wanted.cases, wanted.seed, wanted.first)
+    counts = fuzz(wanted.cases, wanted.seed, wanted.first, wanted.sound)
     good = counts.pop("", 0)
     print(f"{wanted.cases} cases, {good} ended as they should; faults: {dict(counts) or 'none'}")
     sys.exit(good < wanted.cases)

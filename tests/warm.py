@@ -8,6 +8,7 @@ fork. What is tested of loading itself, of other signals and of how long a comma
 import atexit
 import json
 import os
+import pkgutil
 import select
 import shutil
 import signal
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -32,29 +34,24 @@ with socket.socket(socket.AF_UNIX) as asks:
     code = int(asks.recv(16) or 1)
     os._exit(code) if code >= 0 else os.kill(os.getpid(), -code)
 """
-SETTINGS = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-# None that starts a thread, which a fork would lose: no polars.
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "_RJEM_MALLOC_CONF": "background_thread:false",  # of Polars
+}
+# None that starts a thread, which a fork would lose.
 LIBRARIES = (
-    *(
-        "scipy.stats",
-        "transformers",
-        "torch",
-        "tqdm",
-        "pydantic",
-        "rapidfuzz",
-        "sqlite3",
-        "statistics",
-        "polib",
-        "segno",
-    ),
-    *(
-        "django.core.management.commands.migrate",
-        "django.core.handlers.wsgi",
-        "django.db.models",
-        "django.forms.models",
-    ),
-    *("django.template.defaulttags", "django.template.loader_tags", "django.contrib.auth.hashers", "django.test"),
+    *("scipy.stats", "numba", "transformers", "torch", "rouge_score.rouge_scorer", "sacrebleu", "tqdm", "pydantic"),
+    *("rapidfuzz", "sqlite3", "statistics", "polib", "segno", "openpyxl", "lxml.etree", "py3langid"),
+    *("django.core.management.commands.migrate", "django.core.handlers.wsgi", "django.db.models"),
+    *("django.forms.models", "django.template.defaulttags", "django.template.loader_tags"),
+    *("django.contrib.auth.hashers", "django.test"),
 )
+# Kapwa's modules that are loaded by the command itself: the studio's need its settings, others load another harness.
+LEFT_OUT = ("kapwa.studio", "kapwa.__main__", "kapwa.exchange.inspect_", "kapwa.exchange.lm_eval_tasks")
+# Polars starts it when it is loaded, and asks it only for tables that are larger than the memory.
+IDLE_THREADS = {"polars-ooc-clea"}
 
 
 def kapwa(*words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -104,8 +101,7 @@ def serve(address: str) -> None:
                 program, words, folder, environment = json.loads(message.readline())
             if any("smollm2" in word for word in words):
                 keep_embedded_weights()
-            if Path("/proc/self/task").exists():
-                assert len(os.listdir("/proc/self/task")) == 1, "a fork would lose a thread"
+            assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
             if not os.fork():
                 listener.close()
                 answer(asker, program, words, folder, environment, files)
@@ -121,22 +117,37 @@ def reap(*_signal: Any) -> None:
             continue
 
 
+def threads() -> list[str]:
+    """The names of this process's threads, where the system tells, but for those that a fork may lose."""
+    names = [path.read_text(encoding="utf-8").strip() for path in Path("/proc/self/task").glob("*/comm")]
+    return [name for name in names if name not in IDLE_THREADS]
+
+
 def load_libraries() -> None:
-    """Load what commands need, one module of theirs after the other, since each loads its libraries when called."""
+    """Load what commands need: modules of Kapwa load theirs when they are called."""
+    import kapwa
     from kapwa.cli.main import VERBS, loaded
     from kapwa.languages.base import lemma
 
     for verb in VERBS:
         loaded(verb)
-    for name in LIBRARIES:
-        try:
-            import_module(name)
-        except ImportError:  # an extra that is not installed
-            continue
+    sys.modules["pyarrow"] = None  # type: ignore[assignment] - it starts threads, and pandas does without
+    import_all(LIBRARIES)
+    del sys.modules["pyarrow"]
+    modules = [module.name for module in pkgutil.walk_packages(kapwa.__path__, "kapwa.")]
+    import_all([name for name in modules if not name.startswith(LEFT_OUT)])
     for language in ("ar", "en", "es", "tl"):  # reading the dictionaries of the sample packs takes a second
         lemma("a", language)
     if "tqdm" in sys.modules:
         sys.modules["tqdm"].tqdm.monitor_interval = 0  # else it starts a thread
+
+
+def import_all(names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            import_module(name)
+        except ImportError:  # an extra that is not installed
+            continue
 
 
 @cache
@@ -182,8 +193,8 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     for target, file in enumerate(files):
         os.dup2(file, target)
         os.close(file)
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        setattr(sys, name, os.fdopen(number, mode, closefd=False))
+    for number, (name, mode, buffering) in enumerate((("stdin", "r", -1), ("stdout", "w", -1), ("stderr", "w", 1))):
+        setattr(sys, name, os.fdopen(number, mode, buffering, closefd=False))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

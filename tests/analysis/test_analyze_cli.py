@@ -19,7 +19,6 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 _LISTENS = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
 )
-KAPWA = str(Path(sys.executable).with_name("kapwa"))
 
 
 @pytest.fixture
@@ -100,20 +99,6 @@ def test_an_analysis_is_reported_again_with_its_pictures_and_tables(cli: Run, tm
     unfinished = report(folder)
     assert unfinished.returncode == 2
     assert "not finished" in unfinished.stderr
-
-
-@pytest.mark.slow
-def test_a_ray_of_this_machine_says_what_its_processes_say(cli: Run) -> None:
-    pytest.importorskip("ray")
-    told = [
-        cli("answers.parquet", "--values", "survey.csv", "--json", "--out", out, *more)
-        for out, more in (("here", ()), ("there", ("--engine", "ray", "--address", "local")))
-    ]
-    assert [one.returncode for one in told] == [0, 0], told[1].stderr
-    here, there = (json.loads(one.stdout) for one in told)
-    assert there["manifest"]["engine"] == "ray"
-    assert "comparing texts: 5/5" in told[1].stderr
-    assert (there["tests"], there["correlations"]) == (here["tests"], here["correlations"])
 
 
 def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path) -> None:

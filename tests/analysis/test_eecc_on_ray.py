@@ -21,7 +21,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "par
 import corpus_samples as texts  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
 
-CONCEPTS = 25
+CONCEPTS = 15
 _COMPARING = "comparing texts"
 
 
@@ -33,7 +33,7 @@ def nodes() -> Iterator[Nodes]:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Five times the five concepts, each some tenths of a second's work."""
+    """Three times the five concepts, each some tenths of a second's work."""
     many = [texts.rows(seed=k, samples=60).with_columns(pl.col("concept") + f" {k}") for k in range(CONCEPTS // 5)]
     return texts.write(tmp_path / "answers.parquet", pl.concat(many))
 
@@ -53,9 +53,9 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
         real(path, part)
 
     def befalls(stand: Snapshot) -> None:
-        if stand.label == _COMPARING and stand.done >= 6 and not lost:
+        if stand.label == _COMPARING and stand.done >= 4 and not lost:
             lost.extend(["process"] * nodes.kill_worker("_run_task"))
-        if stand.label == _COMPARING and stand.done >= 16 and len(lost) == 1:
+        if stand.label == _COMPARING and stand.done >= 9 and len(lost) == 1:
             lost.extend(["node"] * nodes.lose_node_at("_run_task"))
 
     summed: list[str] = []

@@ -215,8 +215,8 @@ from kapwa.cli import main
 folder, words = Path(sys.argv[1]), sys.argv[1:]
 killed = 0
 randomly = random.Random(3)
-moments = [(moment, n) for moment in ("fsync", "rename", "mkdir", "close", "replace", "open") for n in range(1, 5)]
-for moment, n in [("none", 0), *moments, *[("", randomly.uniform(0, 0.9)) for _ in range(10)]]:
+moments = [(moment, n) for moment in ("fsync", "rename", "mkdir", "close", "replace", "open") for n in (1, 3)]
+for moment, n in [("none", 0), *moments, *[("", randomly.uniform(0, 0.9)) for _ in range(4)]]:
     began = time.monotonic()
     child = os.fork()
     if not child:
@@ -263,7 +263,7 @@ def test_a_folder_of_forms_or_data_is_written_whole_or_not_at_all(tmp_path: Path
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     print(words[0], done.stdout)
-    assert int(done.stdout.split()[-1]) >= 14  # else little was tried
+    assert int(done.stdout.split()[-1]) >= 7  # else little was tried
     assert command(*words, folder).returncode == 0
 
 

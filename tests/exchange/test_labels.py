@@ -20,6 +20,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 import kapwa
+import warm
 from kapwa.cli.doctor import _allowed
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.labels import label_counts, read_labels
@@ -76,9 +77,8 @@ def test_from_somebodys_log_and_scores_of_people_to_a_corrected_score(imported: 
         for rater in ("ana", "ben")
     ]
     labels = lines(tmp_path / "people.jsonl", scores)
-    command = [sys.executable, "-m", "kapwa", "audit", "apply", str(imported.path)]
-    command += ["--labels", str(tmp_path / "sheets"), "--labels", str(labels), "-o", str(tmp_path / "result"), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = ("--labels", "sheets", "--labels", str(labels), "-o", "result", "--json")
+    done = warm.kapwa("audit", "apply", str(imported.path), *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)["corrected"]
     assert (row["culture"], row["n"], row["labelled"]) == ("Philippines", 60, 45)
@@ -162,10 +162,9 @@ def test_the_doctor_says_how_many_labels_are_missing(imported: Run, tmp_path: Pa
     counts = label_counts(tmp_path / "sheets").to_dicts()
     assert [(row["drawn"], row["labelled"], row["missing"]) for row in counts] == [(45, 0, 45)]
     lines(tmp_path / "sheets" / "ana.jsonl", [{"id": item, "value": 1} for item in key["item_id"][:42]])
-    command = [sys.executable, "-m", "kapwa", "doctor", str(tmp_path / "sheets"), "--json"]
-    (row,) = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    (row,) = json.loads(warm.kapwa("doctor", "sheets", "--json", cwd=tmp_path).stdout)
     assert (row["drawn"], row["labelled"], row["missing"]) == (45, 42, 3)
-    told = subprocess.run(command[:-1], capture_output=True, text=True, check=True).stdout
+    told = warm.kapwa("doctor", "sheets", cwd=tmp_path).stdout
     assert "a corrected score" in " ".join(told.split())
 
 

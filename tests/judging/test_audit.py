@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,6 +15,7 @@ from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_r
 from statsmodels.stats.multitest import multipletests
 
 import kapwa
+import warm
 from kapwa.errors import DataError, UsageError
 from kapwa.exchange.labels import label_counts
 from kapwa.judging.answers import answers_to_judge
@@ -492,17 +491,8 @@ def test_labels_of_two_draws_stand_apart_on_a_page_and_in_files(runs: list[Run],
     kapwa.audit_sample(runs, second, n=6, seed=7, people=1)
     fill(sheets)
     fill(second)
-    command = [
-        sys.executable,
-        "-m",
-        "kapwa",
-        "report",
-        *(str(run.path) for run in runs),
-        "-o",
-        str(tmp_path / "r.html"),
-    ]
-    command += ["--people", str(sheets), "--people", str(second), "--csv", str(tmp_path / "csv")]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    words = ("-o", "r.html", "--people", str(sheets), "--people", str(second), "--csv", "csv")
+    assert warm.kapwa("report", *(str(run.path) for run in runs), *words, cwd=tmp_path).returncode == 0
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for folder, name in ((sheets, "audit-scores.csv"), (second, "audit-scores-2.csv")):
         draw_id = read_draw(folder).id
@@ -548,10 +538,9 @@ def test_labels_of_a_draw_are_read_with_its_folder(runs: list[Run], sheets: Path
         ["doctor", "{sheets}", "--salvage"],
     ],
 )
-def test_options_that_cannot_be_are_named(runs: list[Run], sheets: Path, arguments: list[str]) -> None:
+def test_options_that_cannot_be_are_named(runs: list[Run], sheets: Path, arguments: list[str], tmp_path: Path) -> None:
     places = {"run": str(runs[0].path), "sheets": str(sheets)}
-    command = [sys.executable, "-m", "kapwa", *(word.format(**places) for word in arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm.kapwa(*(word.format(**places) for word in arguments), cwd=tmp_path)
     assert done.returncode == 2
     assert next(word for word in arguments if word.startswith("--")) in done.stderr
 

@@ -1,7 +1,6 @@
 """``inspect:`` models through real providers: mockllm, an OpenAI-compatible server, and Inspect's own hf."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from inspect_ai.model import (
 from served_tools import KEY, NAME, ask
 
 import kapwa
+import warm
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.base import ModelOptions
 from kapwa.models.inspect import load, responses_of, words
@@ -252,17 +252,10 @@ def test_requests_travel_in_jobs_of_the_size_asked_for(monkeypatch: pytest.Monke
 @pytest.mark.slow
 def test_the_key_is_in_nothing_that_a_run_writes_or_prints(stub, tmp_path: Path) -> None:
     server = stub(echo_auth=True, echo_in_answer=True, faults={"500": 0.3})
-    command = [
-        str(Path(sys.executable).with_name("kapwa")),
-        "run",
-        "kalahi/open",
-        "--data",
-        "sample:filipino",
-        "--json",
-    ]
+    command = ["run", "kalahi/open", "--data", "sample:filipino", "--json"]
     command += ["--metrics", "chrf", "--limit", "6", "--model", f"inspect:{NAME}", "--base-url", server.url]
     command += ["--concurrency", "2", "--extra", "max_retries=0", "--extra", 'model_args={"max_retries": 0}']
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = warm.kapwa(*command, cwd=tmp_path)
     assert server.report()["seen_auth"] == [f"Bearer {KEY}"]
     (folder,) = (tmp_path / "runs").iterdir()
     written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())

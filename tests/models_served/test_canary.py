@@ -4,13 +4,14 @@ import base64
 import json
 import os
 import subprocess
-import sys
 import urllib.parse
 import zipfile
 from pathlib import Path
 
 import pytest
 from loopback import Loopback, Proxy
+
+import warm
 
 CANARY = "sk-canary/8c1f+55aa-never-show"
 OTHERS = {"HF_TOKEN": "hf_canary_never_show_either", "MY_SECRET": "canary-third-never-show"}
@@ -59,7 +60,7 @@ def kapwa(tmp_path: Path):
         nonlocal n
         n += 1
         variables = {"OPENAI_API_KEY": f" {CANARY}\n", **OTHERS, "COLUMNS": "120", "HF_HUB_OFFLINE": "1"}
-        command = [str(Path(sys.executable).with_name("kapwa")), "--verbose", *arguments]
+        command = [str(warm.programs() / "kapwa"), "--verbose", *arguments]
         done = subprocess.run(
             command, cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, check=False
         )

@@ -1,5 +1,6 @@
 """``kapwa run`` as a submitted job, on a cluster with a dashboard that asks for a token: stopped midway, it goes on."""
 
+import json
 import os
 import shutil
 import socket
@@ -127,7 +128,7 @@ def ended(client: Any, job: str, patience: float = 300.0) -> str:
 def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(
     tmp_path: Path, head: Head, needs_torch: None
 ) -> None:
-    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=32)
+    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=16)
     command = ["kapwa", "run", "kalahi/mc", "--variant", "full", "--model", f"hf:{weights}", "--out"]
     alone = subprocess.Popen([*command, str(tmp_path / "local")], env=head.environment, stderr=subprocess.DEVNULL)
     client = client_of(head)
@@ -154,3 +155,5 @@ def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(
     assert "scores.parquet" in tables
     for name in tables:
         assert (run / name).read_bytes() == (local / name).read_bytes(), name
+    described = json.loads((run / "run.json").read_text(encoding="utf-8"))["model"]["description"]
+    assert (described["engine"]["replicas"], described["threads"]) == (1, 1)

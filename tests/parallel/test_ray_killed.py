@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Path("/proc/self").exists
 RAY = ("--engine", "ray", "--address", "local")
 BEGIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from kapwa.cli.main import run; run()"
 PATIENCE = 400.0
-PARTS = 25  # of an analysis, one a concept
+PARTS = 15  # of an analysis, one a concept
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[str, ...],
     return words, folder, folder / finished(folder, "", *words, "--workers", "1")["path"]
 
 
-def test_an_analysis_on_ray_outlives_its_driver(
+def test_an_analysis_on_ray_outlives_its_driver_and_goes_on_there(
     tmp_path: Path, ray_folder: str, analysed: tuple[tuple[str, ...], Path, Path]
 ) -> None:
     words, whole_folder, whole = analysed
@@ -214,7 +214,12 @@ def test_an_analysis_on_ray_outlives_its_driver(
     assert "Traceback" not in said
     assert 3 <= len(kept) < PARTS
     wait_until(lambda: not processes(ray_folder))
-    made = finished(tmp_path, "", *words, "--workers", "1")
+    process = started(tmp_path, ray_folder, "", *words, *RAY)
+    out, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    assert f"comparing texts: {PARTS}/{PARTS}" in said
+    made = json.loads(out)
+    assert made["manifest"]["engine"] == "ray"
     assert made["manifest"]["parts"] == {"kept": len(kept), "computed": PARTS - len(kept)}
     assert kept.items() <= parts(tmp_path).items()
     assert parts(tmp_path) == parts(whole_folder)

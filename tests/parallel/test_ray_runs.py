@@ -21,10 +21,9 @@ pytest.importorskip("ray")
 
 HERE = Path(__file__).parent
 RUNS = HERE.parent / "runs"
-sys.path[:0] = [str(HERE), str(RUNS), str(HERE.parent / "models")]
+sys.path[:0] = [str(HERE), str(RUNS)]
 from ray_models import make  # noqa: E402
 from three_nodes import Nodes, three_nodes  # noqa: E402
-from tiny_models import save_model  # noqa: E402
 from tiny_suite import TinyTask  # noqa: E402
 
 import kapwa  # noqa: E402
@@ -109,37 +108,6 @@ def test_a_worker_and_then_a_node_die_and_nothing_is_lost_or_told_twice(
     manifest = json.loads((run / "run.json").read_text())
     assert manifest["counts"]["answered"] == wanted
     assert manifest["model"]["fingerprint"] == dict(make("TinyModel", {}).fingerprint)
-
-
-@pytest.mark.slow
-def test_kalahi_on_local_weights_survives_a_worker_and_a_node(
-    tmp_path: Path, nodes: Nodes, needs_torch: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import torch
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # what a replica with a machine to itself takes over, and torch here has
-    weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=8)
-    task = kapwa.load_task("kalahi/mc", variant="full")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    local = kapwa.evaluate(task, kapwa.load_model(f"hf:{weights}"), path=tmp_path / "local", progress=False)
-    torch.set_num_threads(threads)
-    deaths, kill = killing(nodes, 2, 5)
-    model = kapwa.load_model(f"hf:{weights}", engine=Ray(nodes.address))
-    try:
-        run = kapwa.evaluate(task, model, path=tmp_path / "ray", progress=kill)
-    finally:
-        model.close()
-        if "node" in deaths:
-            nodes.add_node()
-    assert len(deaths) == 2
-    assert run.manifest["model"]["description"]["engine"]["replicas"] == 3
-    assert run.manifest["model"]["description"]["threads"] == 1
-    assert (run.manifest["signature"], run.manifest["status"]) == (local.manifest["signature"], "complete")
-    assert set(answered(run.path).values()) == {1}
-    assert answered(run.path) == answered(local.path)
-    for name in local.manifest["tables"]:
-        assert (run.path / f"{name}.parquet").read_bytes() == (local.path / f"{name}.parquet").read_bytes(), name
 
 
 def test_recorded_answers_are_told_of_as_they_are_here(tmp_path: Path, nodes: Nodes) -> None:

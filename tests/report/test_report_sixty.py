@@ -30,7 +30,7 @@ def sixty() -> report_fixtures.MadeRun:
         names = [one.name.replace(" ", "_") for one in iso3166.countries if len(one.name) < 26]
         for name in [name for name in names if name not in CULTURES][: 61 - len(CULTURES)]:
             patch.setitem(CULTURES, name, ("es", "high", 0.5))
-        return wide_run(cultures=tuple(CULTURES), variants=("local/inst-4", "en/inst-4"), per_culture=6)
+        return wide_run(cultures=tuple(CULTURES), variants=("local/inst-4",), per_culture=4)
 
 
 def confusion(run: report_fixtures.MadeRun) -> HeatChart:

@@ -25,7 +25,7 @@ ACTS, ANSWERS = (
 @pytest.fixture(scope="module")
 def runs() -> list[MadeRun]:
     names = [f"lab/m{k:02}" for k in range(SYSTEMS)]
-    made = [wide_run(name, variants=("local/inst-4",), per_culture=6, skill=0.008 * k) for k, name in enumerate(names)]
+    made = [wide_run(name, variants=("local/inst-4",), per_culture=4, skill=0.008 * k) for k, name in enumerate(names)]
     return [*made, *(choice_run(name, n=6) for name in names[:20])]
 
 

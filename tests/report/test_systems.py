@@ -13,7 +13,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import kapwa
@@ -88,26 +87,6 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory, smollm2: Model) -> dict[tuple[str, str], Run]:
-    """Log-probabilities of the embedded model, and answers that a file brings: two backends, one label a frame."""
-    folder, runs = tmp_path_factory.mktemp("real"), {}
-    for frame, system in FRAMES.items():
-        task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=6, system=system)
-        runs["kalahi/mc", frame] = kapwa.evaluate(task, smollm2, out=folder, label=frame)
-        opened = kapwa.load_task("kalahi/open", data="sample:filipino", limit=6, system=system, metrics=["chrf"])
-        asked = opened.item_table(opened.items()).with_row_index("place")
-        best = pl.col("place") % (2 if frame == "plain" else 3) == 0
-        answers = folder / f"{frame}.jsonl"
-        told = asked.select("item_id", "variant", text=pl.when(best).then("best").otherwise("prompt"))
-        told.write_ndjson(answers)
-        runs["kalahi/open", frame] = kapwa.evaluate(
-            opened, kapwa.load_model(f"replay:{answers}"), out=folder, label=frame
-        )
-    assert {run.manifest["model"]["id"].partition(":")[0] for run in runs.values()} == {"smollm2", "replay"}
-    return runs
-
-
-@pytest.fixture(scope="module")
 def unnamed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Run]:
     folder = tmp_path_factory.mktemp("unnamed")
     return {(task, frame): made(folder, task, frame) for task, frame in product(METRIC, FRAMES)}
@@ -145,9 +124,7 @@ def notebook_cells(run: Run, metric: str) -> list[str]:
     return [value, between, n]
 
 
-@pytest.mark.parametrize("made_by", ["labelled", "real"])
-def test_every_number_stands_under_its_own_name(made_by: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    labelled: dict[tuple[str, str], Run] = request.getfixturevalue(made_by)
+def test_every_number_stands_under_its_own_name(labelled: dict[tuple[str, str], Run], tmp_path: Path) -> None:
     runs = list(labelled.values())
     scores = {key: estimated(run, METRIC[key[0]]) for key, run in labelled.items()}
     assert len({round(row["value"], 6) for row in scores.values()}) > 2, "equal scores would show nothing"

@@ -43,7 +43,7 @@ def test_a_dry_run_counts_items_requests_and_those_that_differ() -> None:
     assert [request.variant for request in seen.first] == ["full", "partial"]
 
 
-def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(needs_torch: Any) -> None:
+def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(smollm2: Any) -> None:
     requests = preview(kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)).distinct
     by_characters = count_tokens(requests, "openai", "x", ModelOptions())
     longest = [sum(len(m.content) for m in r.messages) * len(r.continuations) for r in requests]
@@ -51,11 +51,9 @@ def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(needs_to
     assert by_characters.written == 0
     assert "characters" in by_characters.how
     own = count_tokens(requests, "smollm2", "", ModelOptions())
-    model = kapwa.load_model("smollm2")
-    encoded = [model._encoder.request(request) for request in requests]  # type: ignore[attr-defined]
+    encoded = [smollm2._encoder.request(request) for request in requests]
     assert own.read == sum(e.prompt_tokens + sum(len(p.tokens) - p.start for p in e.paths) for e in encoded)
     assert own.how == "by the model's own tokenizer"
-    model.close()
 
 
 def test_a_model_that_is_not_here_is_counted_by_characters() -> None:

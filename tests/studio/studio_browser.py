@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +17,9 @@ import warm
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-KAPWA = [sys.executable, "-m", "kapwa"]
 PICTURES = os.environ.get("KAPWA_PICTURES")  # a folder: keep a picture of every page that is looked at
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+PATIENCE = 120_000  # milliseconds: a busy machine is no fault of the code
 
 
 def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -32,7 +31,7 @@ def kapwa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @contextmanager
 def serving(folder: Path, *projects: str) -> Iterator[str]:
     """Serve the studio in ``folder`` and give its address."""
-    command = [*KAPWA, "studio", "serve", *projects, "--port", "0"]
+    command = [str(warm.programs() / "kapwa"), "studio", "serve", *projects, "--port", "0"]
     server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None
@@ -41,7 +40,7 @@ def serving(folder: Path, *projects: str) -> Iterator[str]:
         yield found[0]
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=120)
 
 
 @contextmanager
@@ -74,6 +73,20 @@ def violations(page: Any, *, colours: bool) -> list[Any]:
     return broken
 
 
+def look(page: Any, label: str) -> None:
+    """Hold a page against axe on a desk and on a phone, and refuse sideways scrolling."""
+    before = page.viewport_size
+    for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
+        page.set_viewport_size(size)
+        assert violations(page, colours=viewport == "wide") == [], f"{label} ({viewport})"
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
+        if PICTURES:
+            file = re.sub(r"\W+", "-", f"{label}-{viewport}").strip("-")
+            page.screenshot(path=Path(PICTURES) / f"{file}.png", full_page=True)
+    page.set_viewport_size(before)
+
+
 # Pages that were looked at, by studio, label and kind of people.
 _LOOKED: set[tuple[str, str, str]] = set()
 
@@ -83,28 +96,23 @@ class Browser:
 
     def __init__(self, context: Any, address: str, name: str) -> None:
         self.page = context.new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.address, self.name = address, name
         self.complaints: list[str] = []
-        self.page.on(
-            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
-        )
+        self.page.on("console", self.hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def hear(self, message: Any) -> None:
+        """Note an error that the page told the console, and what it is of."""
+        if message.type == "error":
+            self.complaints.append(f"{message.text} ({message.location['url']}, seen at {self.page.url})")
 
     def go(self, path: str) -> None:
         self.page.goto(self.address + path)
         self.look(path)
 
     def look(self, label: str) -> None:
-        """Hold the page against axe on a desk and on a phone, and refuse sideways scrolling."""
-        for viewport, size in (("wide", DESKTOP), ("phone", PHONE)):
-            self.page.set_viewport_size(size)
-            assert violations(self.page, colours=viewport == "wide") == [], f"{label} ({viewport})"
-            wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert wide <= 0, f"{label} scrolls sideways by {wide} ({viewport})"
-            if PICTURES:
-                file = re.sub(r"\W+", "-", f"{self.name}-{label}-{viewport}").strip("-")
-                self.page.screenshot(path=Path(PICTURES) / f"{file}.png", full_page=True)
-        self.page.set_viewport_size(DESKTOP)
+        look(self.page, f"{self.name}-{label}")
 
     def look_once(self, label: str, kind: str = "") -> None:
         """Look at what is the same for all people of a ``kind`` when the first of them comes."""
@@ -117,6 +125,7 @@ class Browser:
             self.page.get_by_role("button", name=name, exact=True).click()
 
     def follow(self, name: str) -> None:
+        """Go where a link leads; it may end in words for those who hear it alone."""
         with self.page.expect_navigation():
             self.page.get_by_role("link", name=name).click()
 
@@ -129,7 +138,7 @@ class Browser:
         self.page.get_by_label("A name that others will see").fill(name)
         self.press("Continue")
         self.look_once("code")
-        self.page.get_by_role("link", name="I have saved it, continue").click()
+        self.follow("I have saved it, continue")
         self.look_once("consent")
         self.page.get_by_label("What I write may be published").check()
         self.page.get_by_label("I have read this and want to take part.").check()

@@ -117,9 +117,9 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         berto.follow("Make a situation from this answer")
         berto.look("desk-of-an-answer")
 
-        # Six situations of two people, and one more whose writer will withdraw.
-        filipino = [write(berto, fields) for fields in sample("filipino", 3)]
-        arabic = [write(huda, fields) for fields in sample("egyptian", 3)]
+        # Four situations of two people, and one more whose writer will withdraw.
+        filipino = [write(berto, fields) for fields in sample("filipino", 2)]
+        arabic = [write(huda, fields) for fields in sample("egyptian", 2)]
         withdrawn = write(edo, {**sample("filipino", 4)[3], "user": CANARY})
         huda.go(f"/p/bayan/situations/{arabic[0]}/edit/")
         assert huda.page.locator("#context").evaluate("e => getComputedStyle(e).direction") == "rtl"
@@ -216,7 +216,7 @@ def run_releases(folder: Path) -> None:
     }
     assert "ماذا أفعل الآن؟" in texts["2.0.0"]
     assert "ماذا أفعل الآن؟" not in texts["1.0.0"]
-    assert len(texts["1.0.0"].splitlines()) == len(texts["2.0.0"].splitlines()) == 6
+    assert len(texts["1.0.0"].splitlines()) == len(texts["2.0.0"].splitlines()) == 4
     kapwa("suite", "add", "releases/bayan-2.0.0", "--name", "bayan", cwd=folder)
     kapwa("run", "bayan/mc", "--model", "smollm2", "--limit", "1", "--out", "runs", cwd=folder)
     run = next((folder / "runs").iterdir())
@@ -238,10 +238,12 @@ def test_pages_in_arabic_pass_axe(served: tuple[str, str]) -> None:
         ana.page.click("main button")
         ana.page.fill("#pseudonym", "Ana")
         ana.page.click("main button")
-        ana.page.click("main a.button")
+        with ana.page.expect_navigation():
+            ana.page.click("main a.button")
         ana.look("consent")
         ana.page.locator("[name=agree]").check()
-        ana.page.click("main button")
+        with ana.page.expect_navigation():
+            ana.page.click("main button")
         ana.look("home")
         for path in ("situations/new/", "people/", "settings/", "topics/", "interface/", "interface/ar/"):
             ana.go(f"/p/bayan/{path}")

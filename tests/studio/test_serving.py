@@ -129,10 +129,10 @@ def started(folder: Path, command: list[str], variables: dict[str, str], typed: 
 
 def page_of(port: int, headers: dict[str, str], process: subprocess.Popen[str]) -> Any:
     """The answer of the page for codes, once there is one."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while True:
         try:
-            return urlopen(Request(f"http://127.0.0.1:{port}/enter/", headers=headers), timeout=10)
+            return urlopen(Request(f"http://127.0.0.1:{port}/enter/", headers=headers), timeout=60)
         except (URLError, ConnectionError):
             assert process.poll() is None
             assert time.monotonic() < end
