@@ -85,6 +85,8 @@ class Form:
         return self.take_other(project, data) or take_in(self.tables, project, data)
 
 
+# The author that a guide is for where it says what waits for anybody at all.
+ANYBODY = "-"
 # By the name of the suite whose data the form's releases are.
 FORMS: dict[str, Form] = {}
 # Stages of what is done in projects of every form.

@@ -181,8 +181,9 @@ def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Me
         before, refused = answers.count(), []
         for row, sent in records:
             answer = take(members, sent)
-            if answer["status"] != 200:
-                why = _(_REFUSED[answer["status"]]) if answer["status"] in _REFUSED else answer["message"]
+            status = answer["status"]
+            if status != 200:
+                why = _(_REFUSED[status]) if status in _REFUSED else answer["message"]
                 refused.append(_("row %(row)s: %(why)s") % {"row": row, "why": why})
         new = answers.count() - before
         if by and new:

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from kapwa.errors import UsageError
-from kapwa.studio.core.forms import Todo
+from kapwa.studio.core.forms import ANYBODY, Todo
 from kapwa.studio.core.guide import guide
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
 from kapwa.studio.core.roles import ROLES
@@ -28,7 +28,7 @@ def waiting_for(member: Membership) -> list[Todo]:
 
 def waiting_for_anybody(project: Project) -> list[Todo]:
     """Return what waits in a project: for somebody who has every role, and did nothing yet."""
-    return waiting_for(Membership(project=project, author="-", roles=list(ROLES), languages=project.languages))
+    return waiting_for(Membership(project=project, author=ANYBODY, roles=list(ROLES), languages=project.languages))
 
 
 def as_message(project: Project, waiting: Iterable[Todo], address: str, *, mailed: bool = False) -> str:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from kapwa.people.agreement import agreement_rows
 from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
-from kapwa.studio.core.forms import Guide, Stage, Todo
+from kapwa.studio.core.forms import ANYBODY, Guide, Stage, Todo
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Membership, Project, Topic
@@ -130,7 +130,9 @@ def _path(visit: Visit, states: Counter[str], votes: Any) -> list[Stage]:
 
 def waiting_votes(visit: Visit) -> list[Situation]:
     """Return the situations on which the visitor is still to vote, by number."""
-    return [row for row, voted, may in turnout(visit.project) if visit.member.author in may - voted]
+    author = visit.member.author
+    lacking = [(row, may - voted) for row, voted, may in turnout(visit.project)]
+    return [row for row, people in lacking if author in people or (people and author == ANYBODY)]
 
 
 def turnout(project: Project) -> list[tuple[Situation, set[str], set[str]]]:
