@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -10,6 +11,7 @@ import typer
 
 from kapwa.cli.options import All, Json, Variant
 from kapwa.cli.output import note, show, show_check, show_json, show_table
+from kapwa.errors import UsageError
 
 app = typer.Typer(help="Make your own data a suite: start a folder, add it, list and remove names.")
 
@@ -62,6 +64,22 @@ def add(
     if warnings:
         note(f"{warnings} warning{'s' * (warnings > 1)} may change a number: kapwa data check {entry.name}")
     note(f"Now: kapwa run {tasks[0]} --model smollm2")
+
+
+@app.command("guess")
+def guess(files: list[Path], output: Path | None = None) -> None:
+    """Guess the mapping of somebody else's tables, with reasons and with what it could not tell."""
+    from kapwa.files import write_text
+    from kapwa.suites.folders.guessing import guess_mapping
+
+    guessed = guess_mapping(files).as_yaml()
+    if output is None:
+        show(guessed.rstrip())
+        return
+    if output.exists():
+        raise UsageError(f"{output} exists already.", hint="Name another file with --output, or remove it.")
+    write_text(output, guessed)
+    note(f"Written: {output}. Read every line, then: kapwa suite add {shlex.quote(str(output.parent))}")
 
 
 @app.command("try")

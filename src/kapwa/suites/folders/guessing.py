@@ -1,0 +1,233 @@
+"""Guess the mapping of somebody else's tables from the names of their columns and what their cells hold, with reasons.
+
+A guess is a first draft: it says why each column was taken, what it left out, and what it could not tell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, text_of
+from kapwa.datasets.tables import Record, Table, read_records
+from kapwa.errors import UsageError
+from kapwa.languages.codes import is_language_tag
+from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.folders.convert import country_of
+from kapwa.suites.folders.mapping import Form
+from kapwa.suites.folders.paths import cell_at
+
+BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
+_LOOKED_AT = 200  # rows
+_MOSTLY = 0.9
+# Fewer rows may share their answers by chance.
+_MOST_LABELS, _FEWEST_ROWS = 5, 10
+# "option_a", "choice 2", "prompt_option_b", "A": columns that differ by a letter or a number at their end.
+_NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
+_ANSWERS = ("answer", "answers", "correct answer", "right answer", "answer key", "gold", "gold label", "target")
+# What short answers call the fields of a choice.
+_OF_SHORT_ANSWERS = {"question": "local", "answer": "answers", "country": "culture"}
+_QUESTIONS = ("question", "prompt question", "first statement", "stem", "story")
+_COUNTRIES = ("culture", "country", "region", "nationality", "land")
+
+
+class Guessed(NamedTuple):
+    """A mapping as far as it could be guessed.
+
+    ``fields``: what the mapping says. ``reasons``: why, by field. ``left_out``: columns that are none. ``unsure``:
+    sentences on what it could not tell.
+    """
+
+    fields: dict[str, Any]
+    reasons: dict[str, str]
+    left_out: list[str]
+    unsure: list[str]
+
+    def as_yaml(self) -> str:
+        """Return the text of ``mapping.yaml``, with the reasons as comments."""
+        lines = ["# A guess: read every line, then look at some items with 'kapwa suite try'."]
+        for name, value in self.fields.items():
+            if isinstance(value, Mapping):
+                lines.append(f"{name}:")
+                for key, entry in value.items():
+                    why = f"  # {self.reasons[key]}" if name == "columns" else ""
+                    lines.append(f"  {key}: {_quoted(entry)}{why}")
+            else:
+                why = f"  # {self.reasons[name]}" if name in self.reasons else ""
+                lines.append(f"{name}: {_quoted(value)}{why}")
+        lines += [f"# Could not tell: {sentence}" for sentence in self.unsure]
+        if self.left_out:
+            lines.append(f"# Not used: {', '.join(self.left_out)}")
+        return "\n".join(lines) + "\n"
+
+
+def guess_mapping(files: Sequence[Path]) -> Guessed:
+    """Return a mapping for tables of one kind that lie in one folder, as far as names and cells tell.
+
+    Raises DataError for a table that cannot be read, UsageError where nothing in it looks like a question with answers.
+    """
+    tables = [_with_paths(read_records(file)) for file in files]
+    for table in tables:
+        if table.problems:
+            raise table.problems[0]
+    if len({table.header for table in tables}) > 1:
+        raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
+    table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])
+    fields: dict[str, Any] = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
+    guessed = Guessed(fields, {}, [], [])
+    columns = dict(_guessed_columns(table, guessed.reasons))
+    if "question" not in columns or "answer" not in columns:
+        lacking = "question" if "question" not in columns else "answer"
+        hint = f"Its columns are {', '.join(table.header)}. Write the mapping by hand: docs/reference/forms.md."
+        raise UsageError(f"No column looks like the {lacking}.", hint=hint)
+    labels = _labels(table, columns["answer"])
+    form: Form = "blend/mcq" if "options" in columns or "option_A" in columns or labels else "blend/saq"
+    if form == "blend/saq":
+        columns = {_OF_SHORT_ANSWERS.get(name, name): column for name, column in columns.items()}
+        for name, of_short in _OF_SHORT_ANSWERS.items():
+            guessed.reasons[of_short] = guessed.reasons.get(name, "")
+    fields.update(form=form, columns=columns)
+    if labels and "options" not in columns and "option_A" not in columns:
+        fields["constants"] = {"options": "; ".join(labels)}
+        guessed.unsure.append("in which order people see the options: they stand in that of the alphabet.")
+    fields.update(_details(form, table, columns, guessed))
+    used = set(columns.values())
+    guessed.left_out.extend(name for name in table.header if name not in used and not _leads_to(name, used))
+    return guessed
+
+
+def _guessed_columns(table: Table, reasons: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each field that a column of the table seems to give, with the column."""
+    options = dict(_option_columns(table.header))
+    reasons.update(dict.fromkeys(options, BY_NAME))
+    known = [
+        Column("id", ["sample id", "question idx", "index"], CODE),
+        Column("question", _QUESTIONS, TEXT),
+        Column("options", ["choices", "multiple choice options", "options text"]),
+        Column("answer", [*_ANSWERS, "answer key english answer key"]),
+        Column("country", _COUNTRIES),
+        Column("language", []),
+        Column("locale", ["lang reg"]),
+        Column("topic", ["sub topic", "subaxis"], LABEL),
+    ]
+    rest = tuple(name for name in table.header if name not in options.values())
+    by_field = {field: column for column, field in guess(table._replace(header=rest), known).items()}
+    locales = [name for name in rest if _share(table, name, lambda text: "-" in text and bool(country_of(text)))]
+    if locales:
+        by_field["locale"] = locales[0]
+        by_field.pop("country", None)
+        by_field.pop("language", None)
+    names = {column.name: {column.name, *column.words} for column in known}
+    for field, column in by_field.items():
+        plain = re.sub(r"[\W_]+", " ", column).casefold().strip()
+        reasons[field] = BY_NAME if field != "locale" and plain in names[field] else BY_CELLS
+    if options:
+        by_field.pop("options", None)
+    order = [column.name for column in known]
+    yield from sorted(by_field.items(), key=lambda pair: order.index(pair[0]))
+    yield from options.items()
+
+
+def _option_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield ``option_A`` and on with the columns that differ by a letter or number at their end, two at least."""
+    families: dict[tuple[str, bool], list[str]] = {}
+    for name in header:
+        match = _NUMBERED.fullmatch(name)
+        if match:
+            families.setdefault((match["stem"], match["place"].isdigit()), []).append(name)
+    for names in families.values():
+        if len(names) > 1:
+            yield from ((f"option_{letter}", name) for letter, name in zip(ALL_LETTERS, names, strict=False))
+            return
+
+
+def _details(form: Form, table: Table, columns: Mapping[str, str], guessed: Guessed) -> dict[str, Any]:
+    """Return what the mapping says besides its columns: how the answer is written, separators, prompts."""
+    details: dict[str, Any] = {}
+    lists = "options" if form == "blend/mcq" else "answers"
+    cells = [text_of(record.cells.get(columns[lists], "")) for record in table.records] if lists in columns else []
+    whole = any(isinstance(record.cells.get(columns.get(lists, "")), tuple) for record in table.records)
+    sign = next((sign for sign in ("\n", "|", ";") if sum(sign in cell for cell in cells) * 2 > len(cells)), "")
+    if sign and not whole:
+        details["separators"] = {lists: sign}
+        guessed.reasons[lists] += f"; its texts are parted by {sign!r}"
+    letters = {column: name[-1] for name, column in columns.items() if name.startswith("option_")}
+    if letters and _share(table, columns["answer"], letters.__contains__):
+        details["values"] = {"answer": letters}
+    elif form == "blend/mcq":
+        details["answer_is"], guessed.reasons["answer_is"] = _answer_is(table, columns["answer"])
+    else:
+        details["prompts"] = [{"id": "inst-4", "local": "{q}", "english": "{q}"}]
+    if "language" in columns and not _share(table, columns["language"], is_language_tag):
+        guessed.unsure.append("the codes of languages. Write them under 'values: language:' (Tamil: ta).")
+    if not {"country", "culture", "locale"} & set(columns):
+        guessed.unsure.append("whose culture it is. Say it under 'constants', or name the column.")
+    return details
+
+
+def _labels(table: Table, column: str) -> list[str]:
+    """Return the answers that all rows share, such as yes, no and neutral; [] where answers are of their questions."""
+    answers = Counter(text_of(record.cells.get(column, "")).strip() for record in table.records)
+    few = 2 <= len(answers) <= _MOST_LABELS and len(table.records) >= _FEWEST_ROWS
+    return sorted(answers) if few and not any(len(answer) == 1 for answer in answers) else []
+
+
+def _answer_is(table: Table, column: str) -> tuple[str, str]:
+    """Return how the right option is written, and why."""
+    answers = {text_of(record.cells.get(column, "")).strip() for record in table.records} - {""}
+    if answers and all(re.fullmatch(r"\(?[A-Ta-t][.)]?", answer) for answer in answers):
+        return "letter", "its cells are letters"
+    if answers and all(answer.isdigit() for answer in answers):
+        if "0" in answers:
+            return "number from 0", "its cells are numbers, 0 among them"
+        return "number from 1", "its cells are numbers, and none is 0: look whether they begin with 0"
+    return "text", "its cells are texts of options"
+
+
+def _share(table: Table, name: str, holds: Any) -> bool:
+    texts = [text for record in table.records if (text := text_of(record.cells.get(name, "")).strip())]
+    return bool(texts) and sum(map(holds, texts)) >= _MOSTLY * len(texts)
+
+
+def _with_paths(table: Table) -> Table:
+    """Return a table with a column for each path to a text, or to texts, inside of its cells of JSON."""
+    paths: dict[str, None] = {}
+    for record in table.records[:_LOOKED_AT]:
+        for name, cell in record.cells.items():
+            paths |= dict.fromkeys(_paths(name, cell))
+    records = []
+    for record in table.records:
+        inner = {path: cell_at(path, record.cells.get(_column(path), "")) or "" for path in paths}
+        records.append(Record(record.row, {**record.cells, **inner}))
+    outer = tuple(name for name in table.header if not any(_column(path) == name for path in paths))
+    return table._replace(header=(*outer, *paths), records=records)
+
+
+def _paths(name: str, cell: Any) -> Iterator[str]:
+    if not isinstance(cell, str) or cell[:1] not in ("{", "["):
+        return
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        yield from (f"{name}[*].{key}" for key, inner in value[0].items() if isinstance(inner, str))
+    elif isinstance(value, dict) and not set(value) <= set(ALL_LETTERS):  # lettered options are read as they are
+        yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
+
+
+def _column(path: str) -> str:
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def _leads_to(column: str, paths: set[str]) -> bool:
+    return any(_column(path) == column for path in paths)
+
+
+def _quoted(value: Any) -> str:
+    plain = isinstance(value, str) and re.fullmatch(r"[^\W\d][\w /.-]*", value)
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
