@@ -185,6 +185,18 @@ def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[st
     assert "Baryo" in back.get("/projects/")
 
 
+def test_who_begins_a_project_and_enters_another_invites_nobody_there(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.core.members import invite
+    from kapwa.studio.models import Invitation, Membership
+
+    before = Invitation.objects.filter(project=project).count()
+    people["ana"].post("/begin/", NEW | {"writer": "3"})
+    people["ana"].post("/enter/", {"code": invite(project, ["rater"])})
+    people["ana"].post("/join/", {"pseudonym": "Ana"})
+    assert "rater" in Membership.objects.get(project=project, pseudonym="Ana").roles
+    assert Invitation.objects.filter(project=project).count() == before + 1
+
+
 def test_a_new_code_of_ones_own_ends_the_recovery_code_before(people: dict[str, Someone]) -> None:
     (recovery,) = codes(people["ana"].post("backup/", {"action": "recovery"}))
     shown = people["ana"].post("me/", {"action": "code"})
