@@ -88,6 +88,7 @@ def test_a_check_is_asked_of_everybody_among_the_others_and_told_to_nobody(
     assert [place is not None for place in places] == [True, True, False, False, False, False]
     assert Wording.objects.get(id=f"{known.id}:ko").people == 2
     assert known.text not in askers["ana"].get("answers/")
+    assert "0 texts" in askers["ana"].get("search/?q=서울시")
     askers["ana"].get(f"answers/{known.number}/", status=404)
     # Emptied, it is a question like the others.
     askers["ana"].post("checks/", {"wording": f"{known.id}:ko", "accepted": " \n"})
