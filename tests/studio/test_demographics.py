@@ -182,6 +182,15 @@ def test_a_withdrawal_takes_it_and_no_backup_has_it(project: Any, asking: dict[s
     assert Membership.objects.get(author=author).background == {}
 
 
+def test_who_ticks_a_box_is_not_who_wrote_the_questions(project: Any, asking: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Event
+
+    asking["ana"].post("who/", {"background": ["age_band"], "background_own": project.background_own})
+    asking["ana"].post("who/", {"background": ["age_band"], "background_own": project.background_own})
+    names = [event.body["names"] for event in Event.objects.filter(kind="project.changed").order_by("seq")]
+    assert names == [["background", "background_own"], ["background"]]
+
+
 def test_a_question_goes_with_the_coordinator_who_worded_it(project: Any, asking: dict[str, Someone]) -> None:
     from kapwa.studio.core.background import asked
     from kapwa.studio.core.erasure import erase_author

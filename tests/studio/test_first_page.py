@@ -90,7 +90,7 @@ def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
     [
         ({"title": ""}, "title", "required"),
         ({"languages": ""}, "languages", "required"),
-        ({"languages": "ar, ???"}, "languages", "language tag"),
+        ({"languages": "ar, ???"}, "languages", "not the tag of a language"),
         ({"form": "poems"}, "form", "poems"),
         ({"slug": "Our Life"}, "slug", "cannot be a project"),
         ({"slug": "baryo"}, "slug", "already exists"),
@@ -171,6 +171,15 @@ def test_a_recovery_code_brings_back_its_owner_alone_and_once(people: dict[str, 
     people["berto"].post("backup/", {"action": "recovery"}, 403)
 
 
+def test_a_recovery_code_brings_nobody_back_who_withdrew(people: dict[str, Someone]) -> None:
+    from kapwa.studio.models import Membership
+
+    (recovery,) = codes(people["ana"].post("backup/", {"action": "recovery"}))
+    Membership.objects.filter(pseudonym="Ana").update(roles=["reviewer"])  # coordinates no more, and then leaves
+    people["ana"].post("withdraw/", {"depth": "identity", "sure": "yes"})
+    assert "This is not the code" in Someone("").post("/enter/", {"code": recovery}, 403)
+
+
 def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[str, Someone]) -> None:
     from kapwa.studio.models import Membership
 
@@ -183,6 +192,18 @@ def test_a_recovery_code_keeps_somebody_in_all_of_their_projects(people: dict[st
         == 2
     )
     assert "Baryo" in back.get("/projects/")
+
+
+def test_who_begins_a_project_and_enters_another_invites_nobody_there(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.core.members import invite
+    from kapwa.studio.models import Invitation, Membership
+
+    before = Invitation.objects.filter(project=project).count()
+    people["ana"].post("/begin/", NEW | {"writer": "3"})
+    people["ana"].post("/enter/", {"code": invite(project, ["rater"])})
+    people["ana"].post("/join/", {"pseudonym": "Ana"})
+    assert "rater" in Membership.objects.get(project=project, pseudonym="Ana").roles
+    assert Invitation.objects.filter(project=project).count() == before + 1
 
 
 def test_a_new_code_of_ones_own_ends_the_recovery_code_before(people: dict[str, Someone]) -> None:
@@ -250,7 +271,7 @@ def test_check_backup_and_sample_pack_are_buttons(people: dict[str, Someone], tm
     monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
     ana = people["ana"]
     taken = ana.post("backup/", {"action": "pack", "pack": "filipino"})
-    assert "new draft" in taken
+    assert "Send the drafts to review" in taken
     assert Situation.objects.count() > 5
     assert "There is no" in ana.post("backup/", {"action": "pack", "pack": "../nothing"}, 400)
     ana.post("topics/", {"name": "pista"})

@@ -120,3 +120,17 @@ def test_coordinators_see_what_is_kept_and_give_it_back(everyday: Any, phones: l
     assert not kept_for(phones[3])
     assert "kept for people" not in phones[3].get("work/")
     assert len(open_page(enter(everyday, "G", "answerer"))["tasks"]) == QUESTIONS
+
+
+def test_a_phone_gives_back_nothing_of_another_project(everyday: Any, phones: list[Someone]) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.models import Lease
+
+    other = commands.new_project("iba", form="blend", language="fil")
+    kept = Lease.objects.filter(author=member_of(phones[0]).author)
+    first, *_rest, last = kept
+    Lease.objects.filter(pk=first.pk).update(project=other)
+    report(phones[0], {"answers": [last.subject]})
+    assert set(kept.all()) == {first, last}
+    phones[0].post("/leave/")
+    assert not kept.all().exists()

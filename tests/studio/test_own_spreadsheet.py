@@ -199,6 +199,26 @@ def test_the_template_comes_back_filled_in(project: Any, people: dict[str, Someo
     people["carla"].get("import/questions/", status=400)
 
 
+def zipped(**files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "."), content)
+    return out.getvalue()
+
+
+def test_what_a_card_says_of_all_rows_is_in_the_rows_that_are_shown(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.suites.kalahi.data import PACKS
+
+    card = re.sub("(?m)^language: .*$", "language: ceb", (PACKS / "filipino" / "card.yaml").read_text())
+    page = shown(people["berto"], sent("t.zip", zipped(card__yaml=card.encode(), t__csv=b"Sitwasyon\nPista.\n")))
+    assert form_of(page)["every_0_language"] == "ceb"
+    assert '<td dir="auto">ceb</td>' in page
+    fields = form_of(page) | {"every_0_language": "ilo", "action": "again"}
+    assert '<td dir="auto">ilo</td>' in people["berto"].post("import/", fields)
+
+
+BOMB = zipped(xl__xml=b" " * 30_000_000)
 BAD = [
     ("t.csv", b"", "is empty"),
     ("t.csv", b"\xff\xfe\x00\x01\x02", "t.csv"),
@@ -206,6 +226,7 @@ BAD = [
     ("t.csv", b"<!doctype html><html><body>Sign in</body></html>", "No column is chosen"),
     ("t.xlsx", b"PK\x03\x04 no workbook", "t.xlsx"),
     ("t.zip", b"PK\x03\x04 no archive", "cannot be unpacked"),
+    ("t.zip", zipped(t__xlsx=BOMB), "is too large"),
     ("t.exe", b"x", "Choose a file of one of these kinds: .csv, .tsv, .jsonl, .xlsx, .zip."),
     ("t.parquet", b"x", "Choose a file of one of these kinds"),
     ("t.csv", ("Sitwasyon\n" + "Isang mahabang araw.\n" * 10_000).encode(), "more than 2,000 rows"),

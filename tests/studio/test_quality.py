@@ -88,6 +88,7 @@ def test_a_check_is_asked_of_everybody_among_the_others_and_told_to_nobody(
     assert [place is not None for place in places] == [True, True, False, False, False, False]
     assert Wording.objects.get(id=f"{known.id}:ko").people == 2
     assert known.text not in askers["ana"].get("answers/")
+    assert "0 texts" in askers["ana"].get("search/?q=서울시")
     askers["ana"].get(f"answers/{known.number}/", status=404)
     # Emptied, it is a question like the others.
     askers["ana"].post("checks/", {"wording": f"{known.id}:ko", "accepted": " \n"})
@@ -336,11 +337,12 @@ def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: dict
     from django.db import transaction
     from studio_people import a_situation, accepted
 
+    from kapwa.studio.core.desks import DESKS
     from kapwa.studio.core.log import record
     from kapwa.studio.core.text import key_of
     from kapwa.studio.models import Drawn, Membership
     from kapwa.studio.ratings.drawing import draw
-    from kapwa.studio.ratings.views import result_tables
+    from kapwa.studio.ratings.views import _sets, result_tables
 
     people["berto"].post("situations/new/", a_situation("Liza"))
     people["berto"].post("situations/1/submit/")
@@ -359,6 +361,10 @@ def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: dict
 
     people["dina"].post(page, {"action": "agreed", "aside": Aside.objects.get().id})
     assert result_tables(project, "baseline")["baseline.csv"].count(b"\n") == 2
+    (drawn,) = _sets(project)["baseline"]
+    assert (drawn.done, drawn.wanted) == (1, 3)  # and somebody else is asked in their place
+    member = Membership.objects.create(project=project, roles=["validator"])
+    assert DESKS["baseline"]._done(member).counts == {thing.id: -2}
     assert "set aside" in people["ana"].get("quality/baseline/")
 
 

@@ -20,7 +20,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from kapwa.studio.core.log import lock_project, single_writer
-from kapwa.studio.core.tables import Lease, Membership
+from kapwa.studio.core.tables import Lease, Membership, Project
 
 # How long a thing waits for somebody who looks at it, and for somebody who took a batch along without a network.
 AT_HAND, TAKEN_ALONG = timedelta(minutes=30), timedelta(hours=48)
@@ -92,11 +92,15 @@ def take_along(member: Membership, desk: str, device: str = "") -> None:
     leases.update(until=now + TAKEN_ALONG, device=device)
 
 
-def give_back(device: str, held: Mapping[str, Collection[str]]) -> None:
-    """Give all back that a device took along and has no more; ``held``: what it has still, by desk."""
-    leases = Lease.objects.filter(device=device, done=False)
-    lost = [lease.pk for lease in leases if lease.subject not in held.get(lease.desk, ())]
-    Lease.objects.filter(pk__in=lost).delete()
+def give_back(device: str, project: Project | None = None, held: Mapping[str, Collection[str]] | None = None) -> None:
+    """Give all back that a device took along and has no more; ``held``: what it has still of ``project``, by desk.
+
+    Without a project it has nothing more of any.
+    """
+    leases = Lease.objects.filter(device=device, done=False, **({"project": project} if project else {}))
+    for desk, subjects in (held or {}).items():
+        leases = leases.exclude(desk=desk, subject__in=subjects)
+    leases.delete()
 
 
 class _Desk:

@@ -34,7 +34,7 @@ def log_facts(project: Project, items: Iterable[str], unwilling: Collection[str]
     did = about.values("kind").annotate(times=Count("pk"), people=people).order_by("kind")
     authors = set(about.values_list("actor", flat=True)) - set(unwilling)
     members = Membership.objects.filter(project=project, author__in=authors).order_by("author")
-    public = members.filter(background_public=True)
+    public = members.filter(background_public=True).exclude(background={})  # empty once they withdrew
     groups = {question.key: anonymous(answers_to(public, question.key)) for question in asked(project)}
     earlier = [release.facts["people"] for release in Release.objects.filter(project=project)]
     held = [name for name, now in groups.items() if any(tells_apart(past.get(name, {}), now) for past in earlier)]

@@ -194,9 +194,10 @@ def clear_traces() -> None:
 def forget(member: Membership) -> None:
     """Cut the tie between a member and a person; with no other membership the person's row goes, too.
 
-    What was leased to them is free for others.
+    What was leased to them is free for others, and no code brings them back with the roles that they had.
     """
     Lease.objects.filter(author=member.author).delete()
+    member.invitations.filter(used=None).delete()
     person = member.person
     member.person, member.pseudonym, member.credit, member.roles = None, "", "", []
     member.consented, member.background = None, {}  # what their words may be used for stays with the words

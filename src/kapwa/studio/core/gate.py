@@ -66,7 +66,8 @@ def _unpack(path: Path, place: Path) -> None:
             members = [member for member in archive.infolist() if Path(member.filename).suffix.lower() in PACKS]
             if sum(member.file_size for member in members) > _MOST_UNPACKED:
                 raise DataError(_("is too large."), path=path, hint=_("Split it."))
-            archive.extractall(place, members)
+            for member in members:
+                admit(Path(archive.extract(member, place)), PACKS)  # a workbook is an archive, too
     except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         raise DataError("cannot be unpacked.", path=path, hint="Pack it as ZIP anew, without a password.") from None
     path.unlink()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.columns import Column, guess, laid_out
 from kapwa.datasets.packs import DataSet, children, choice_of_packs, locate, table_files
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_records
@@ -68,7 +69,7 @@ class ItemTables(Protocol):
 class Brought(NamedTuple):
     """A table that somebody brought: which of the form's tables it is, and which column each of its columns is.
 
-    ``usual``: what its card says of rows that do not say it themselves.
+    ``usual``: what rows hold that do not say it themselves, as its card or somebody says.
     """
 
     role: str
@@ -97,38 +98,35 @@ def read_place(tables: ItemTables, project: Project, place: Path, role: str = ""
     read = list(tables.released(place).items())
     if not read:
         named = [file for name in tables.roles for file in table_files(place, name)[:1]]
-        inside = children(place) if place.is_dir() else [place]
+        inside = [file for file in children(place) if file.name != CARD_NAME] if place.is_dir() else [place]
         files = named or [file for file in inside if file.suffix.lower() in TABLE_SUFFIXES]
         read = [(file.stem if file.stem in tables.roles else role, read_records(file)) for file in files]
     card = DataSet("", place).read_card(place if place.is_dir() else place.parent)
     brought = []
     for name, table in read:
         roles = [name] if name else tables.roles
-        fits = {each: guess(table, _by_any_name(tables, project, each, table.header)) for each in roles}
+        fits = {each: guessed(tables, project, each, table) for each in roles}
         best = max(fits, key=lambda each: len(set(fits[each].values())))
         brought.append(Brought(best, table, fits[best], card))
     return brought
 
 
-def _by_any_name(tables: ItemTables, project: Project, role: str, header: Sequence[str]) -> list[Column]:
-    """Return the columns with what they are called in every language of the studio, as its empty workbooks have it."""
-    columns = list(tables.columns(project, role, header))
+def guessed(tables: ItemTables, project: Project, role: str, table: Table) -> dict[str, str]:
+    """Guess which columns a table's are, by what they are called in any language of the studio, as its workbooks."""
+    columns = list(tables.columns(project, role, table.header))
     for tag in spoken(project):
         with speaking(tag, project):
-            others = tables.columns(project, role, header)
+            others = tables.columns(project, role, table.header)
             words = [str(other.words[0]) for other in others]
         columns = [column._replace(words=[*column.words, word]) for column, word in zip(columns, words, strict=True)]
-    return columns
+    return guess(table, columns)
 
 
-def rows_of(tables: ItemTables, project: Project, brought: Brought, every: Mapping[str, str]) -> Rows:
-    """Return the rows that can be taken in, and what is wrong with others, in words of the table that was brought.
-
-    ``every``: what rows hold that do not say it themselves, in place of what is usual.
-    """
+def rows_of(tables: ItemTables, project: Project, brought: Brought) -> Rows:
+    """Return the rows that can be taken in, and what is wrong with others, in words of the table that was brought."""
     columns = tables.columns(project, brought.role, brought.table.header)
     usual = {column.name: column.usual for column in columns if column.usual is not None}
-    usual |= {name: text for name, text in {**brought.usual, **every}.items() if name in usual and text}
+    usual |= {name: text for name, text in brought.usual.items() if name in usual and text}
     chosen = {*brought.chosen.values(), *(name for name, text in usual.items() if text)}
     if missing := [str(column.words[0]) for column in columns if column.needed and column.name not in chosen]:
         message = _("No column is chosen for: %(names)s.") % {"names": ", ".join(missing)}
@@ -172,7 +170,7 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> str:
         raise DataError(f"holds no {tables.roles[0]}.", path=place, hint=hint)
     with single_writer(), transaction.atomic():
         for table in brought:
-            rows = rows_of(tables, project, table, {})
+            rows = rows_of(tables, project, table)
             taken, refused = take(tables, project, table.role, rows, "")
             raise_first([*rows.problems, *refused])
             new += taken

@@ -15,7 +15,7 @@ from kapwa.errors import UsageError
 from kapwa.studio.core.forms import ANYBODY, Todo
 from kapwa.studio.core.guide import guide
 from kapwa.studio.core.interface import SOURCE, speaking, spoken
-from kapwa.studio.core.roles import ROLES
+from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import Visit, agreed
 from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.settings import remembered_address
@@ -27,8 +27,12 @@ def waiting_for(member: Membership) -> list[Todo]:
 
 
 def waiting_for_anybody(project: Project) -> list[Todo]:
-    """Return what waits in a project: for somebody who has every role, and did nothing yet."""
-    return waiting_for(Membership(project=project, author=ANYBODY, roles=list(ROLES), languages=project.languages))
+    """Return what waits in a project: for somebody who did nothing yet, and has every role but the coordinator's.
+
+    What waits for a coordinator is nothing for a group, such as a release that leaves out what somebody withdrew.
+    """
+    roles = [role for role in ROLES if role != COORDINATOR]
+    return waiting_for(Membership(project=project, author=ANYBODY, roles=roles, languages=project.languages))
 
 
 def as_message(project: Project, waiting: Iterable[Todo], address: str, *, mailed: bool = False) -> str:
@@ -55,7 +59,8 @@ def _mail_for(member: Membership) -> EmailMessage | None:
     project, languages = member.project, spoken(member.project)
     chosen = next((tag for tag in (*member.languages, project.language) if tag in languages), SOURCE)
     with speaking(chosen, project):
-        waiting = waiting_for(member)
+        if not (waiting := waiting_for(member)):
+            return None
         address = urljoin(remembered_address(), reverse("home", args=[project.slug]))
         body = as_message(project, waiting, address, mailed=True)
-    return EmailMessage(project.title, body, to=[member.person.email]) if waiting else None
+    return EmailMessage(project.title, body, to=[member.person.email])

@@ -82,16 +82,6 @@ def _open(visit: Visit, parts: list[PromptPart]) -> list[PromptPart]:
     return [part for part in parts if part.state != APPROVED and author not in (*part.authors, *part.agreed)]
 
 
-def waiting_prompts(visit: Visit) -> list[tuple[str, Any, int, int, int]]:
-    """Return (role, title, how many there are, how many are in use, how many wait for the visitor) of each kind."""
-    rows = []
-    for role in ROLES:
-        parts = list(_parts(visit).filter(role=role))
-        used = sum(part.state == APPROVED for part in parts)
-        rows.append((role, TITLES[role], len(parts), used, len(_open(visit, parts)) if visit.may(AGREERS) else 0))
-    return rows
-
-
 def texts(visit: Visit) -> Iterator[TextShown]:
     """Yield the texts of parts of prompts, to who sees their pages."""
     for part in _parts(visit).order_by("seq") if visit.may(AGREERS) else ():

@@ -70,7 +70,7 @@ def _add_answers(made: Material, merged: Merged) -> None:
     wording, accepted = merged.wording, merged.wording.question.accepted.get(merged.wording.language, ())
     for answer in merged.counted:
         right = None
-        if merged.is_check:
+        if wording.is_check:
             right = _means(answer.texts, accepted, wording)
             made.checks[answer.author].append(right)
         elif answer.again:
@@ -79,7 +79,7 @@ def _add_answers(made: Material, merged: Merged) -> None:
         made.rows[answer.author].append((wording, answer, right))
         if answer.texts:
             made.words[answer.author][wording.id] = answer.texts[0].casefold()
-    if not merged.is_check:
+    if not wording.is_check:
         made.answers[wording.id] = merged.first
 
 

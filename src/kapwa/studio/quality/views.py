@@ -15,9 +15,10 @@ from kapwa.studio.core.aside import REASONS, Aside, set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Membership, Project, change
+from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.core.text import key_of, tidy, tidy_line
 from kapwa.studio.core.views.common import act, named_agreement, show, whole
+from kapwa.studio.core.views.project import note_changes, settings_of
 from kapwa.studio.quality.material import Material, material
 from kapwa.studio.quality.signals import Signals, signals_of
 from kapwa.studio.questions.events import askable
@@ -84,8 +85,9 @@ def checks(request: HttpRequest, visit: Visit) -> HttpResponse:
     project, asked = visit.project, askable(visit.project, *visit.project.languages)
     if request.method == "POST":
         if "repeats_each" in request.POST:
-            change(project, repeats_each=whole(request.POST["repeats_each"], 0, 20))
-            act(visit, "project.changed", {"names": ["repeats_each"]})
+            before = settings_of(project)
+            project.repeats_each = whole(request.POST["repeats_each"], 0, 20)
+            note_changes(visit, before)
         else:
             wording = asked.filter(id=request.POST.get("wording", "")).first()
             if wording is None:

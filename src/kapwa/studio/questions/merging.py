@@ -64,11 +64,6 @@ class Merged(NamedTuple):
         return self.wording.state == APPROVED and not self.wording.question.retired
 
     @property
-    def is_check(self) -> bool:
-        """Whether it has known answers, for checks: no release has it, and nobody merges its answers."""
-        return self.wording.language in self.wording.question.accepted
-
-    @property
     def idks(self) -> dict[str, int]:
         """How many people gave no answer, by the reasons of the answer form."""
         return {reason: sum(answer.outcome == reason for answer in self.counted) for reason in IDK_KEYS}

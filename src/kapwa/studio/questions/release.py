@@ -78,7 +78,7 @@ class EverydayRelease(ReleaseForm):
         for merged in merged_answers(self.project, asked, {*unwilling, *set_aside(self.project, DESK)}):
             pk = merged.wording.question_id
             texts = {"about": about[pk], "wording": merged.wording.text_event, "english": english.get(pk, "")}
-            if merged.is_check:
+            if merged.wording.is_check:
                 continue
             if merged.counted and (texts["english"] or not wanted) and barred.isdisjoint(texts.values()):
                 items[merged.wording.id] = texts | _answers(merged, barred)

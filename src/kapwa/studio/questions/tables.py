@@ -52,6 +52,11 @@ class Wording(AgreedText):
     counted = models.JSONField(default=list)
     people = models.PositiveIntegerField(default=0)
 
+    @property
+    def is_check(self) -> bool:
+        """Whether it has known answers, for checks: no release has it, and nobody merges its answers."""
+        return self.language in self.question.accepted
+
 
 class Answer(Current):
     """What one person answered to one question in one language; their last answer is the one there is.

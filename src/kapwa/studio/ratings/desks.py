@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from kapwa.datasets.sheets import shuffled
+from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.assigning import Done, assign, waiting
 from kapwa.studio.core.desks import DESKS, Field, Option, Shown, Task, Work
 from kapwa.studio.core.roles import RATER, VALIDATOR
@@ -91,10 +92,14 @@ class RatingDesk:
         return {**shown, "values": judgement, "remark": values["remark"]}
 
     def _done(self, member: Membership) -> Done:
-        """How many people are still to judge each thing, as a number below 0, and which the member did."""
+        """How many people are still to judge each thing, as a number below 0, and which the member did.
+
+        For those whose judgements are set aside others are asked.
+        """
         drawn = Drawn.objects.filter(project=member.project, set__kind=self.name).select_related("set")
         done = drawn.filter(judgements__author=member.author).values_list("id", flat=True)
-        rows = self._may(member, drawn.annotate(judged=Count("judgements")))
+        counted = ~Q(judgements__author__in=set_aside(member.project, self.name))
+        rows = self._may(member, drawn.annotate(judged=Count("judgements", filter=counted)))
         return Done({row.id: row.judged - row.set.raters for row in rows}, set(done))
 
     def _may(self, member: Membership, rows: Sequence[Drawn]) -> Sequence[Drawn]:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, F
+from django.db.models import Count, F, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -151,10 +151,15 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _sets(project: Project) -> dict[str, list[Any]]:
     """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``."""
-    counts = {"done": Count("drawn__judgements"), "wanted": Count("drawn", distinct=True) * F("raters")}
+    drawn = TaskSet.objects.filter(project=project).order_by("number")
     sets: dict[str, list[Any]] = {}
-    for task_set in TaskSet.objects.filter(project=project).order_by("number").annotate(**counts):
-        sets.setdefault(task_set.kind, []).append(task_set)
+    for kind in dict.fromkeys(drawn.values_list("kind", flat=True)):
+        counted = ~Q(drawn__judgements__author__in=set_aside(project, kind))
+        counts = {
+            "done": Count("drawn__judgements", filter=counted),
+            "wanted": Count("drawn", distinct=True) * F("raters"),
+        }
+        sets[kind] = list(drawn.filter(kind=kind).annotate(**counts))
     return sets
 
 

@@ -15,6 +15,7 @@ from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Membership, change
 from kapwa.studio.core.text import tidy
 from kapwa.studio.core.views.common import act, show
+from kapwa.studio.core.views.project import note_changes, settings_of
 
 
 class AboutForm(forms.Form):
@@ -60,10 +61,10 @@ def who(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show who took part, in groups of at least five; choose what people are asked about themselves."""
     project = visit.project
     if request.method == "POST":
+        before = settings_of(project)
         project.background = [key for key in STANDARD if key in request.POST.getlist("background")]
         project.background_own = tidy(request.POST.get("background_own", ""), 5000)
-        project.save()
-        act(visit, "project.changed", {"names": ["background", "background_own"]})
+        note_changes(visit, before)
         return redirect("who", project=project.slug)
     people = Membership.objects.filter(project=project).exclude(background={}).count()
     known = [(key, text, key in project.background) for key, (text, _choices) in STANDARD.items()]

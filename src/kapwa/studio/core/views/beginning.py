@@ -96,7 +96,8 @@ def begin(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         about = {name: form.cleaned_data[name] for name in NewProject.base_fields}
         project = commands.new_project(about.pop("slug"), language=about["languages"][0], **about)
-        request.session[TAKING_PART] = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
+        counts = {role: count for role in ROLES if (count := form.cleaned_data.get(role))}
+        request.session[TAKING_PART] = [project.pk, counts]
     elif start and action == "restore" and "archive" in files:
         project = _restored(request.POST.get("restored", ""), files)
     elif start and action == "enter":

@@ -74,8 +74,8 @@ def act(visit: Visit, kind: str, body: Mapping[str, Any], **about: Any) -> Event
 
 def address_for_others(request: HttpRequest) -> str:
     """Return an address of the studio by which others come, who may be on phones."""
-    alone = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
-    return remembered_address() if alone else request.build_absolute_uri()
+    only_here = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
+    return remembered_address() if only_here else request.build_absolute_uri()
 
 
 def agree_to_shown(visit: Visit, kind: str, text: str, **more: Any) -> int:
@@ -138,8 +138,7 @@ def shown_code(request: HttpRequest, code: str, role: str = "") -> tuple[str, st
     """Return a code, its link, the link as a picture, and for whom it is."""
     import segno
 
-    only_here = urlsplit(f"//{request.get_host()}").hostname in LOCAL  # where no phone comes, but to the shared address
-    link = urljoin(remembered_address() if only_here else request.build_absolute_uri(), f"/join/{code}/")
+    link = urljoin(address_for_others(request), f"/join/{code}/")
     return code, link, segno.make(link, error="m").svg_data_uri(scale=4, border=2), role
 
 

@@ -154,7 +154,7 @@ def sync(request: HttpRequest, visit: Visit) -> HttpResponse:
         with single_writer(), transaction.atomic():
             answers = [take({token: visit.member}, filled) for filled in sent.records]
             if sent.held is not None:
-                give_back(device_of(request), sent.held)
+                give_back(device_of(request), visit.project, sent.held)
         return _json({"records": answers})
     desks = [{"name": desk.name, "title": desk.title(), "left": left} for desk, left in waiting(visit.member)]
     return _json({"person": token, "csrf": get_token(request), "desks": desks})

@@ -21,7 +21,7 @@ from kapwa.studio.core.tables import Invitation, Membership, Person
 from kapwa.studio.core.text import tidy, tidy_line
 from kapwa.studio.core.views.common import show_code, shown_code
 
-# In the session: the invitation that was taken, and how many people a new project's coordinator invites, by role.
+# In the session: the invitation that was taken; a new project, and how many people its coordinator invites, by role.
 INVITED, TAKING_PART = "invitation", "taking_part"
 
 
@@ -105,7 +105,9 @@ def join_project(request: HttpRequest) -> HttpResponse:
 def _invited(request: HttpRequest, member: Membership) -> list[tuple[str, str, str, str]]:
     """Invite those of whom the form of a new project says that they take part; each with code, link, picture, role."""
     made = []
-    for role, count in request.session.pop(TAKING_PART, {}).items():
+    begun, counts = request.session.pop(TAKING_PART, (None, {}))
+    # Whoever begins a project, and then comes into another as anything at all, invites nobody there.
+    for role, count in counts.items() if begun == member.project_id else ():
         made += [shown_code(request, invite(member.project, [role]), role) for _each in range(count)]
         record(member.project, "member.invited", {"roles": [role], "count": count}, actor=member.author)
     return made
@@ -115,7 +117,7 @@ def _invited(request: HttpRequest, member: Membership) -> list[tuple[str, str, s
 def leave(request: HttpRequest) -> HttpResponse:
     """End the visit on this device."""
     if request.method == "POST":
-        give_back(device_of(request), {})  # the phone forgets the tasks of who leaves
+        give_back(device_of(request))  # the phone forgets the tasks of who leaves
         logout(request)
     return redirect("start")
 

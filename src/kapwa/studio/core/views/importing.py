@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.core import signing
@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from kapwa.datasets import sheets
-from kapwa.datasets.columns import guess, text_of
+from kapwa.datasets.columns import text_of
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import ITEMS, MOST, brought
-from kapwa.studio.core.importing import Brought, ItemTables, Rows, read_place, rows_of, take
+from kapwa.studio.core.importing import Brought, ItemTables, Rows, guessed, read_place, rows_of, take
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import WORDERS
@@ -46,11 +46,11 @@ def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
     except DataError as error:
         return show(visit, "import", 400, wrong=error, **about)
     entries = []
-    for number, guessed in enumerate(read):
-        table, every = _as_asked(visit, number, guessed)
-        entries.append((table, every, rows_of(tables, visit.project, table, every) if table.role else Rows([], [])))
+    for number, brought_table in enumerate(read):
+        table = _as_asked(visit, number, brought_table)
+        entries.append((table, rows_of(tables, visit.project, table) if table.role else Rows([], [])))
     if request.POST.get("action") == "import":
-        taken = _taken(visit, [(table.role, rows) for table, _every, rows in entries])
+        taken = _taken(visit, [(table.role, rows) for table, rows in entries])
         return show(visit, "import", taken=taken, **about)
     return show(visit, "import", shown=[_shown(visit, *entry) for entry in entries], kept=kept, **about)
 
@@ -78,23 +78,24 @@ def _sent(request: HttpRequest) -> list[UploadedFile[bytes]]:
     return files
 
 
-def _as_asked(visit: Visit, number: int, table: Brought) -> tuple[Brought, dict[str, str]]:
+def _as_asked(visit: Visit, number: int, table: Brought) -> Brought:
     """Return a table as the visitor says that it is, where they were asked, and what they say of all its rows."""
     tables, post, header = form_of(visit.project).tables, visit.request.POST, table.table.header
     role = post.get(f"role_{number}", table.role)
     if role not in tables.roles:
-        return table._replace(role=""), {}
+        return table._replace(role="")
     columns = tables.columns(visit.project, role, header)
     if role != table.role:
-        table = table._replace(role=role, chosen=guess(table.table, columns))
+        table = table._replace(role=role, chosen=guessed(tables, visit.project, role, table.table))
     if post.get(f"was_{number}") == role:
         asked = {heading: post.get(f"column_{number}_{place}", "") for place, heading in enumerate(header)}
         known = {column.name for column in columns}
         table = table._replace(chosen={heading: name for heading, name in asked.items() if name in known})
-    return table, {column.name: post.get(f"every_{number}_{column.name}", "").strip()[:200] for column in columns}
+    every = {column.name: post.get(f"every_{number}_{column.name}", "").strip()[:200] for column in columns}
+    return table._replace(usual={**table.usual, **{name: text for name, text in every.items() if text}})
 
 
-def _shown(visit: Visit, table: Brought, every: Mapping[str, str], rows: Rows) -> dict[str, Any]:
+def _shown(visit: Visit, table: Brought, rows: Rows) -> dict[str, Any]:
     """Return what the page shows of a table: its columns with some cells, what all rows say, and the first rows."""
     if not table.role:
         return {"role": ""}
@@ -110,7 +111,7 @@ def _shown(visit: Visit, table: Brought, every: Mapping[str, str], rows: Rows) -
         "role": table.role,
         "columns": columns,
         "headings": headings,
-        "every": [(column, every[column.name] or table.usual.get(column.name) or column.usual) for column in usual],
+        "every": [(column, table.usual.get(column.name) or column.usual) for column in usual],
         "rows": rows,
         "heads": [labels.get(name, name) for name in heads],
         "cells": [(row.number, [row.shown.get(name, "") for name in heads]) for row in rows.sound[:SHOWN]],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -75,12 +75,12 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Change a section of what the project says of itself, its languages, its work, and its consent text."""
     project, questionnaire = visit.project, form_of(visit.project).questionnaire
     if request.method == "POST":
-        before, changed, section = _settings_of(project), [], request.POST.get("action", "")
+        before, published, section = settings_of(project), False, request.POST.get("action", "")
         if section == "consent":
             typed = {tag: request.POST.get(f"consent_{tag}", "") for tag in _consent_tags(project)}
             if not any(text.strip() for text in typed.values()):
                 raise UsageError(_("A consent text cannot be empty."))
-            changed = ["consent"] if texts.publish(project, typed) else []
+            published = texts.publish(project, typed)
         elif section == "questions":
             project.questions = {}
             for question in questionnaire(project, ours=True):
@@ -89,11 +89,7 @@ def settings(request: HttpRequest, visit: Visit) -> HttpResponse:
                     project.questions[question.key] = text
         else:
             _set(project, request.POST)
-        after = _settings_of(project)
-        changed += sorted(name for name in before | after if before.get(name) != after.get(name))
-        if changed:  # so that what somebody wrote last can be removed with their contributions
-            project.save()
-            act(visit, "project.changed", {"names": changed})
+        note_changes(visit, before, ["consent"] if published else [])
         return redirect(f"{reverse('settings', args=[project.slug])}?{urlencode({'saved': section})}#{section}")
     now = {consent.language: (consent.text, texts.by_machine(consent)) for consent in texts.newest(project)}
     consents = [(language(tag), *now.get(tag, ("", False))) for tag in _consent_tags(project)]
@@ -129,9 +125,22 @@ def _checked_attribute(name: str) -> str:
         raise UsageError(_("“%(text)s” cannot name a kind of identity.") % {"text": clean}, hint=hint) from None
 
 
-def _settings_of(project: Project) -> dict[str, Any]:
+def settings_of(project: Project) -> dict[str, Any]:
+    """Return what a project says of itself, by name; each question of its questionnaire apart."""
     asked = {f"questions.{key}": text for key, text in project.questions.items()}
     return model_to_dict(project, exclude=["id", "slug", "salt", "questions"]) | asked
+
+
+def note_changes(visit: Visit, before: dict[str, Any], changed: Sequence[str] = ()) -> None:
+    """Save what differs from ``before``, and record the names of it, and of what ``changed`` besides.
+
+    So what somebody wrote last can be removed with their contributions, and nothing that others wrote.
+    """
+    after = settings_of(visit.project)
+    names = [*changed, *sorted(name for name in before | after if before.get(name) != after.get(name))]
+    if names:
+        visit.project.save()
+        act(visit, "project.changed", {"names": names})
 
 
 def _consent_tags(project: Project) -> list[str]:

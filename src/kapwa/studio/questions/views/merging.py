@@ -63,8 +63,8 @@ def _language_of(request: HttpRequest, project: Project) -> tuple[str, list[str]
 def _collected(project: Project, tag: str, without: Collection[str] = ()) -> list[Merged]:
     """The wordings in a language that are asked, or were answered, with their answers; checks are on a page apart."""
     wordings = Wording.objects.filter(project=project, language=tag).exclude(question__kind=PROMPT)
-    every = merged_answers(project, wordings, without)
-    return [merged for merged in every if not merged.is_check and (merged.asked or merged.counted or merged.old)]
+    every = [merged for merged in merged_answers(project, wordings, without) if not merged.wording.is_check]
+    return [merged for merged in every if merged.asked or merged.counted or merged.old]
 
 
 def agreed(project: Project, merged: Sequence[Merged]) -> list[dict[str, Any]]:
@@ -110,7 +110,7 @@ def merge_answers(request: HttpRequest, visit: Visit, number: int) -> HttpRespon
     wordings = Wording.objects.filter(project=visit.project, language=tag, question__number=number)
     wordings, aside = wordings.exclude(question__kind=PROMPT), set_aside(visit.project, DESK)
     merged = next(iter(merged_answers(visit.project, wordings, aside)), None)
-    if merged is None or merged.is_check:
+    if merged is None or merged.wording.is_check:
         raise Http404
     if request.method == "POST":
         kind, body = _decision(request, merged)
