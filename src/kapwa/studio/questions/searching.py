@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from django.urls import reverse
 
+from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.roles import MERGERS, QUESTION_READERS
 from kapwa.studio.core.searching import TextShown
 from kapwa.studio.core.security import Visit
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import titled
-from kapwa.studio.questions.tables import Answer, Wording
+from kapwa.studio.questions.tables import DESK, Answer, Wording
 
 
 def texts(visit: Visit) -> Iterator[TextShown]:
@@ -26,8 +27,10 @@ def texts(visit: Visit) -> Iterator[TextShown]:
         if (wording := by_id.get(name)) is not None:
             url = reverse("wording", args=[slug, wording.language, wording.question.number])
             yield TextShown(titled(wording.question), url, text, wording.language)
-    for answer in Answer.objects.filter(project=visit.project) if visit.may(MERGERS) else ():
-        if (wording := by_id.get(f"{answer.question}:{answer.language}")) is not None:
+    answers = Answer.objects.filter(project=visit.project).exclude(author__in=set_aside(visit.project, DESK))
+    for answer in answers if visit.may(MERGERS) else ():
+        wording = by_id.get(f"{answer.question}:{answer.language}")
+        if wording is not None and answer.language not in wording.question.accepted:  # checks have no page of answers
             url = reverse("merge_answers", args=[slug, wording.question.number]) + f"?language={answer.language}"
             for text in (*answer.texts, answer.depends):
                 yield TextShown(titled(wording.question), url, text, answer.language)
