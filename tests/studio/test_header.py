@@ -58,7 +58,7 @@ def test_the_header_is_one_row_and_paper_has_no_buttons(project: Any, food: Any,
     project.save()
     gina = enter(project, "Gina Marie de la Cruz", "coordinator", "writer", "reviewer", "answerer")
     with browsing() as browser:
-        for language in ("en", "ar"):
+        for language in ("en", "ar", "fil"):
             page = signed_in(browser, gina, address, language)
             for width in (1280, 360):
                 page.set_viewport_size({"width": width, "height": 740})

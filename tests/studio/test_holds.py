@@ -104,6 +104,7 @@ def test_what_a_device_has_no_more_is_given_back(phones: list[Someone]) -> None:
 
 def test_coordinators_see_what_is_kept_and_give_it_back(everyday: Any, phones: list[Someone]) -> None:
     ana = enter(everyday, "Ana", "coordinator")
+    assert '/work/"' in ana.get("")  # though no work is theirs
     page = ana.get("work/")
     assert page.count("Answer questions about everyday life (12)") == 5
     assert "Answer questions about everyday life (5)" in page

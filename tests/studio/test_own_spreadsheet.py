@@ -19,7 +19,7 @@ from kapwa.errors import KapwaError
 RELEASED = Path(__file__).parents[3] / "shared" / "data"
 
 # As a group in Manila keeps them: a heading of their own for each, several columns of answers, no ids.
-SHEET = """Blg;Paksa;Sitwasyon;Tanong;Pinakamahusay;Mabuting sagot 1;Mabuting sagot 2;Maling sagot 1;Maling sagot 2;Sino ang sumulat
+SHEET = """Blg;Paksa;Sitwasyon;Tanong;Pinakamahusay na sagot;Mabuting sagot 1;Mabuting sagot 2;Maling sagot 1;Maling sagot 2;Sino ang sumulat
 1;pamilya;May kaarawan ang lola mo, at wala kang pera.;Ano ang gagawin mo?;Dadalaw ako.;Tatawag ako.;Susulat ako.;Hindi ako pupunta.;Magtatago ako.;Ana
 2;pagkain;Inalok ka ng kanin ng kapitbahay, pero busog ka na.;Ano ang sasabihin mo?;Titikim ako nang kaunti.;Magpapasalamat ako.;Kukuha ako ng baon.;Aayaw ako.;Aalis ako.;Ben
 3;pamilya;;Ano ang gagawin mo?;Oo.;Oo.;Sige.;Ayaw.;Hindi.;Ana

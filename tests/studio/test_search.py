@@ -90,6 +90,16 @@ def test_answers_are_found_by_who_merges_them_alone(everyday: Any, askers: dict[
     only_writes = enter(everyday, "Wen", "writer")
     assert hits(only_writes, "김치") == []
     assert len(hits(only_writes, "아침")) == 1
+    # What the page of answers does not show: of somebody who is set aside, and to check questions, which have none.
+    from kapwa.studio.models import Aside
+
+    aside = Aside(project=everyday, id="a", seq=1, author="x", who=author, desk="answers", reason="wish", agreed=True)
+    aside.save()
+    assert hits(jun, "김치") == []
+    aside.delete()
+    assert len(hits(jun, "김치")) == 1
+    Question.objects.filter(id=question.id).update(accepted={"ko": ["밥"]})
+    assert hits(jun, "김치") == []
 
 
 def test_parts_of_prompts_are_found(studio: Path) -> None:

@@ -77,6 +77,7 @@ def test_a_community_goes_from_a_topic_to_a_release_that_runs(
     assert differences(project) == []
 
     people["ana"].post("releases/", {"version": "1.0.0"})
+    assert "/releases/1.0.0/evaluation/" in people["berto"].get("")  # whoever makes none finds how models do on it
     first = freeze(project, "1.0.0", tmp_path / "a")
     again = freeze(project, "1.0.0", tmp_path / "b")
     files = {path.name: path.read_bytes() for path in first.folder.iterdir()}

@@ -138,6 +138,11 @@ def offered(member: Membership) -> list[Desk]:
     return [desk for desk in desks if desk.offered(member.project)]
 
 
+def collects(project: Project) -> bool:
+    """Return whether there is work for anybody in a project, which moderators take in and keep for people."""
+    return any(desk.offered(project) for desk in DESKS.values())
+
+
 def waiting(member: Membership) -> list[tuple[Desk, int]]:
     """Return the desks that are offered to a member, each with how many tasks wait."""
     return [(desk, desk.left(member)) for desk in offered(member)]

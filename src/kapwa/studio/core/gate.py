@@ -43,6 +43,9 @@ def brought(
     with tempfile.TemporaryDirectory(prefix="kapwa-studio-") as place:
         for file in sent:
             path = Path(place) / (Path(file.name or "").name[-60:] or "file")
+            if path.exists():
+                message = _("Two of the files have the same name: %s.") % path.name
+                raise DataError(message, path=path.name, hint=_("Rename one of them."))
             try:
                 path.write_bytes(file.read(most + 1))  # one byte more tells that it is too large
                 admit(path, kinds, most)

@@ -31,8 +31,11 @@ def guide(visit: Visit) -> Guide:
     if visit.may(COORDINATORS) and Membership.objects.filter(project=visit.project, left=None).count() == 1:
         alone = _("You are the only member. Others come in with a code that you give them.")
         todos.append(Todo(_("Invite"), visit.link("people"), alone, 0))
-    made = Release.objects.filter(project=visit.project).count()
-    last = Stage(_("Releases"), visit.link("releases"), made, waits=[] if made else [_("coordinators")])
+    made = Release.objects.filter(project=visit.project).order_by("seq")
+    link = visit.link("releases")
+    if not link and (newest := made.last()):  # whoever makes none reads how models do on it
+        link = visit.link("evaluation", newest.version)
+    last = Stage(_("Releases"), link, len(made), waits=[] if made else [_("coordinators")])
     return Guide(todos, [*path, last, *(stage for more in PATHS for stage in more(visit))])
 
 

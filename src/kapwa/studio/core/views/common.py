@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
 from kapwa.people.agreement import NAMES
-from kapwa.studio.core.desks import offered
+from kapwa.studio.core.desks import collects, offered
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record
@@ -59,7 +59,7 @@ def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> H
         "interprets": visit.may(INTERPRETERS),
         "elsewhere": SimpleLazyObject(lambda: memberships.count() > 1),
         "returning": SimpleLazyObject(lambda: waiting_back(visit.member, moderates=visit.may(MODERATORS)).exists()),
-        "works": bool(offered(visit.member)),
+        "works": bool(offered(visit.member)) or (visit.may(MODERATORS) and collects(visit.project)),
         "longest": LONGEST,
         "model": getattr(settings, "KAPWA_MODEL", ""),
         "mails": settings.KAPWA_MAIL,

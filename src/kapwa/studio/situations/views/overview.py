@@ -122,7 +122,7 @@ def _path(visit: Visit, states: Counter[str], votes: Any) -> list[Stage]:
     writers = [_("writers")] if states[DRAFT] or states.total() < max(1, sum(topics)) else []
     link = visit.link("situations")
     return [
-        Stage(_("Topics"), visit.link("topics"), len(topics), waits=[] if topics else [_("writers")]),
+        Stage(_("Topics"), visit.link("topics"), len(topics), waits=[] if topics or states else [_("writers")]),
         Stage(_("Situations written"), link, states.total(), sum(topics) or None, writers),
         Stage(_("Situations accepted"), link, accepted, states.total(), in_review),
     ]
