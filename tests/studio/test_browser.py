@@ -146,7 +146,8 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
                 vote(who, number)
             dina.page.goto(f"{address}/p/bayan/situations/{number}/")
             dina.press("Reveal the votes")
-            dina.press("Accept")
+            dina.press("Accept")  # the next situation follows
+            dina.page.goto(f"{address}/p/bayan/situations/{number}/")
             assert "accepted" in dina.page.locator("h1").inner_text()
 
         vote(huda, filipino[0], "Should be changed")
