@@ -253,6 +253,11 @@ def test_answers_are_set_aside_by_two_people_and_counted_again(
     step(ana, code, "asked", 409, reason="copied")  # it was asked already
     assert people_of(questions) == {4}
     assert "0.00" in dina.get(f"quality/answers/{code}/")  # nobody else said the same
+    asked = "A second person decides."
+    assert asked in dina.get("")
+    assert asked not in ana.get("")  # who asked
+    assert asked not in askers["minji"].get("")  # no moderator
+    assert asked not in dina.get("share/")
     page = step(dina, code, "agreed")
     assert "figures and releases leave them out" in page
     assert "Kinopya sa katabi." in page

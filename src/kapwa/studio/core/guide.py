@@ -6,6 +6,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kapwa.studio.core.aside import Aside
 from kapwa.studio.core.desks import waiting
 from kapwa.studio.core.forms import PATHS, Guide, Stage, Todo, form_of
 from kapwa.studio.core.kinds import ACTS
@@ -27,6 +28,11 @@ def guide(visit: Visit) -> Guide:
         if left:
             sentence = ngettext("You have %(n)s task to do", "You have %(n)s tasks to do", left) % {"n": left}
             todos.append(Todo(f"{desk.title()} ({left})", visit.link("work_desk", desk.name), f"{sentence}."))
+    asked = Aside.objects.filter(project=visit.project, agreed=False).exclude(author=visit.member.author)
+    for aside in asked.exclude(who=visit.member.author):
+        if link := visit.link("quality", aside.desk):
+            about = _("Somebody asks to set one person's answers aside. A second person decides.")
+            todos.append(Todo(_("Quality of answers"), link, about, 0))  # no reminder to a group speaks of it
     todos += of_form
     if visit.may(COORDINATORS) and Membership.objects.filter(project=visit.project, left=None).count() == 1:
         alone = _("You are the only member. Others come in with a code that you give them.")
