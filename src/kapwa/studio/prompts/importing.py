@@ -83,7 +83,8 @@ class PromptTables:
     def take(self, project: Project, role: str, item: Any, *, actor: str) -> bool:
         """Record a part, unless it is here; another of its name is refused."""
         part = _ROLES[role]
-        if PromptPart.objects.filter(project=project, role=part, retired=False, fields=item).exists():
+        here = PromptPart.objects.filter(project=project, role=part, retired=False)
+        if item in list(here.values_list("fields", flat=True)):  # a database may compare the order of fields, too
             return False
         record(project, f"{part}.added", {"fields": item}, actor=actor)
         return True
