@@ -255,7 +255,7 @@ def test_without_a_verb_the_help_is_shown_and_a_misspelt_one_gets_the_nearest(cl
         (("langauges",), "There is no verb 'langauges'.", (None, None, None)),
         (("run", "kalahi/mc", "--model", "smollm3"), "There is no model 'smollm3'.", (None, None, None)),
         (("score", "kalahi/mc", "--responses", "a.csv"), "is not a whole number", ("a.csv", 2, "sample")),
-        (("doctor", "nowhere"), "nowhere", (None, None, None)),
+        (("doctor", "nowhere"), "no such file.", ("nowhere", None, None)),
     ],
 )
 def test_for_programs_an_error_is_one_json_object(

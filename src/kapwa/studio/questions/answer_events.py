@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from kapwa.studio.core.aside import set_aside
+from kapwa.studio.core.aside import aside_authors
 from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
@@ -61,7 +61,7 @@ def _recount(event: Event) -> bool:
 def count_people(wording: Wording) -> None:
     """Note how many people's answers count for a wording; those that are set aside do not, so that others are asked."""
     answers = Answer.objects.filter(question=wording.question_id, language=wording.language).order_by()
-    answers = answers.exclude(author__in=set_aside(wording.project_id, DESK))
+    answers = answers.exclude(author__in=aside_authors(wording.project_id, DESK))
     rows = answers.values_list("question_revision", "wording_revision").annotate(Count("pk"))
     wording.people = sum(n for *seen, n in rows if seen in wording.counted)
     wording.save(update_fields=("counted", "people"))
