@@ -136,7 +136,6 @@ def spoilt(**columns: object) -> pl.DataFrame:
         (score_rows(), {"metrics": {"topic": True}}, UsageError, "cannot be called 'topic'"),
         (score_rows(), {"groups": ("topics",)}, UsageError, "Did you mean 'topic'"),
         (score_rows(), {"groups": ("item_id",)}, UsageError, "no column 'item_id' to group by"),
-        (score_rows(), {"level": 0.0}, UsageError, "level"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(scores: pl.DataFrame, options: dict, error: type, words: str) -> None:
