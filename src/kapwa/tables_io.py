@@ -52,6 +52,10 @@ class Most(NamedTuple):
             yield line
 
 
+class RowError(DataError):
+    """What is wrong with one row alone: those around it are read as they stand."""
+
+
 class Row(NamedTuple):
     """One record of a table file as texts, and its row as spreadsheets count (the header of most is row 1)."""
 
@@ -195,14 +199,14 @@ def _as_table(path: Path, first: _Line, lines: Iterable[_Line], separator: str) 
             if any(sign in cell for cell in cells for sign in "“”„"):
                 hint += ' In place of the curly quotes (“ ”) that takes straight ones (").'
             message = f"has {len(cells)} cell{'s' * (len(cells) != 1)}, the header has {len(names)}."
-            problems.append(DataError(message, path=path, row=number, hint=hint))
+            problems.append(RowError(message, path=path, row=number, hint=hint))
         elif outside is not None:
             from openpyxl.utils import get_column_letter  # heavy, and rarely needed
 
             letters = get_column_letter(outside + 1)
             message = f"{letters}{number} holds a value outside the table's columns."
             hint = "Remove it, or give its column a name in the header."
-            problems.append(DataError(message, path=path, row=number, column=letters, hint=hint))
+            problems.append(RowError(message, path=path, row=number, column=letters, hint=hint))
         elif not repeated:  # else no row's cells can be told apart
             records.append(Record(number, dict(zip(header, cells, strict=False))))
     return Table(path, tuple(header), records, problems)

@@ -212,3 +212,21 @@ def test_prompts_have_any_names(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no prompt 'shrt'") as raised:
         kapwa.load_task("blend/saq", data=data, variant="local/shrt")
     assert "Did you mean 'short'?" in str(raised.value)
+
+
+def test_a_row_with_a_cell_too_many_is_left_out_but_a_file_cut_off_is_refused(tmp_path: Path) -> None:
+    """Behind an open quotation mark everything is lost, which is no one row."""
+    mapping = {**BY_COLUMN, "columns": {**BY_COLUMN["columns"]}, "skip_bad_rows": True}
+    for letter in ALL_LETTERS[2:]:
+        del mapping["columns"][f"option_{letter}"]
+    rows = [
+        "n,land,ask,right,o0,o1",
+        "1,Kenya,Which?,A,yes,no",
+        "2,Kenya,Which?,A,yes,no,maybe",
+        "3,Kenya,Who?,B,yes,no",
+    ]
+    data = folder(tmp_path / "c", mapping, "table.csv", "\n".join(rows))
+    assert [item.cluster for item in kapwa.load_task("blend/mcq", data=data).items()] == ["1", "3"]
+    data = folder(tmp_path / "c", mapping, "table.csv", "\n".join([*rows[:2], '2,Kenya,"Which?,A,yes,no', rows[3]]))
+    with pytest.raises(DataError, match="not valid CSV"):
+        kapwa.load_task("blend/mcq", data=data)

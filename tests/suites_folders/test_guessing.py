@@ -76,6 +76,11 @@ def test_tables_of_two_kinds_are_refused(tmp_path: Path) -> None:
         guess_mapping(files)
 
 
+def test_tables_of_several_folders_are_refused() -> None:
+    with pytest.raises(UsageError, match="several folders"):
+        guess_mapping(tables(MAPPINGS / "milu"))
+
+
 def test_the_command_writes_a_mapping_once(
     cli: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:

@@ -69,8 +69,8 @@ def serve(
 
     host = "0.0.0.0" if share and host in LOCAL else host  # noqa: S104
     network, names_here = network_of(host)
-    alone = share and host in EVERYWHERE and not (url or network)
-    if alone and not in_browser:
+    unreachable = share and host in EVERYWHERE and not (url or network)
+    if unreachable and not in_browser:
         hint = "Connect it to the Wi-Fi that the phones use, or give its address with --url."
         raise UsageError("This machine is in no network, so no phone can reach it.", hint=hint)
     if model:
@@ -88,7 +88,8 @@ def serve(
         begun = commands.Project.objects.exists()
         code = commands.start_code() if in_browser or not begun else ""
         for address, *others in commands.serve(home, **options):
-            _show_addresses(address, others, shared=url or (others or [address])[0] if share and not alone else "")
+            shared = url or (others or [address])[0] if share and not unreachable else ""
+            _show_addresses(address, others, shared=shared)
             link = f"{address}/join/{code}/" if code else ""
             if link:
                 more = "another project, to bring one back, or to come into one again" if begun else "a project"

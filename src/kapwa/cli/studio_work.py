@@ -234,9 +234,9 @@ def remind(home: Home = HOME, database: Database = None) -> None:
     open_studio(home, database)
     from kapwa.studio.core.reminders import remind as send
 
-    taken, every = send()
-    note(f"{taken} of {every} e-mails were sent.")
-    if taken < every:
+    n_sent, n_wanted = send()
+    note(f"{n_sent} of {n_wanted} e-mails were sent.")
+    if n_sent < n_wanted:
         raise typer.Exit(1)
 
 

@@ -194,9 +194,9 @@ def _mail() -> dict[str, Any]:
     to a server on this machine.
     """
     mail: dict[str, Any] = {name: os.environ.get(f"KAPWA_{name}", "") for name in _MAIL}
-    given = {name: value for name, value in mail.items() if value}
+    filled = {name: value for name, value in mail.items() if value}
     encrypted = {"EMAIL_USE_TLS": not mail["EMAIL_USE_SSL"] and mail["EMAIL_HOST"] not in LOCAL, "EMAIL_TIMEOUT": 30}
-    return given | encrypted | {"KAPWA_MAIL": bool(mail["EMAIL_HOST"])}
+    return filled | encrypted | {"KAPWA_MAIL": bool(mail["EMAIL_HOST"])}
 
 
 def _postgresql(url: str) -> dict[str, Any]:

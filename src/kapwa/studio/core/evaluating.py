@@ -114,7 +114,8 @@ def delete_evaluations(project: Project) -> None:
     """Delete the project's evaluations: they hold words that somebody withdrew."""
     if any(about.parent == folder_of(project) for about in _started):
         stop()
-    shutil.rmtree(folder_of(project), ignore_errors=True)
+    if folder_of(project).exists():
+        shutil.rmtree(folder_of(project))
 
 
 def _about(project: Project, release: Release, task: str) -> Path:

@@ -171,7 +171,7 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> str:
     with single_writer(), transaction.atomic():
         for table in brought:
             rows = rows_of(tables, project, table)
-            taken, refused = take(tables, project, table.role, rows, "")
+            n_new, refused = take(tables, project, table.role, rows, "")
             raise_first([*rows.problems, *refused])
-            new += taken
+            new += n_new
     return f"{new} new. {tables.next_step}"

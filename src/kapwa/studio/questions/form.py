@@ -17,8 +17,8 @@ from kapwa.studio.questions.views.questions import guide
 def _take_proposals(project: Project, data: str | Path) -> str:
     if not holds_proposals(data):
         return ""
-    taken = import_proposals(project, Path(data))
-    return f"{taken.new} proposed wordings for whoever merges answers; {taken.passed_over} passed over."
+    counts = import_proposals(project, Path(data))
+    return f"{counts.new} proposed wordings for whoever merges answers; {counts.passed_over} passed over."
 
 
 FORMS["blend"] = Form(

@@ -21,9 +21,9 @@ def texts(visit: Visit) -> Iterator[TextShown]:
     wordings = Wording.objects.filter(project=visit.project).select_related("question").order_by("question__number")
     by_id = {wording.id: wording for wording in wordings}
     refusals = Event.objects.filter(project=visit.project, kind="wording.refused", erased=False)
-    said = [(f"{event.subject}:{event.body['language']}", event.body["reason"]) for event in refusals]
-    said += [(wording.id, text) for wording in wordings for text in (wording.text, wording.note)]
-    for name, text in said if visit.may(QUESTION_READERS) else ():
+    texts_of = [(f"{event.subject}:{event.body['language']}", event.body["reason"]) for event in refusals]
+    texts_of += [(wording.id, text) for wording in wordings for text in (wording.text, wording.note)]
+    for name, text in texts_of if visit.may(QUESTION_READERS) else ():
         if (wording := by_id.get(name)) is not None:
             url = reverse("wording", args=[slug, wording.language, wording.question.number])
             yield TextShown(titled(wording.question), url, text, wording.language)

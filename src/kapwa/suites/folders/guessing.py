@@ -74,6 +74,9 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     for table in tables:
         if table.problems:
             raise table.problems[0]
+    if len({file.parent for file in files}) > 1:
+        hint = 'Guess by those of one folder. A mapping reads several: see "@file" in docs/reference/forms.md.'
+        raise UsageError("The tables lie in several folders.", hint=hint)
     if len({table.header for table in tables}) > 1:
         raise UsageError("The tables have different columns.", hint="Name tables of one kind.")
     table = tables[0]._replace(records=[row for each in tables for row in each.records[:_LOOKED_AT]])

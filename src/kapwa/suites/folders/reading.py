@@ -14,6 +14,7 @@ from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_reco
 from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
 from kapwa.suites.folders.paths import cell_at, column_of
+from kapwa.tables_io import RowError
 
 # Stands for a column that holds the name of the row's file, from the folder on: "am/test.csv".
 FILE = "@file"
@@ -136,7 +137,7 @@ class Reading:
         """Read a table, with a column for each part that the mapping takes from others."""
         table, oddities = named_alike(read_records(file), self.mapping.parts)
         for problem in table.problems:
-            if problem.row and table.records:  # else nothing of the table can be read
+            if isinstance(problem, RowError):  # else more is lost than a row, as where a file is cut off
                 self.bad_row(problem)
             else:
                 self.problems.append(problem)
