@@ -24,6 +24,11 @@ def measured(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     return result, {"cpu_s": cpu, "wall_s": stop - start, "peak_mb": after.ru_maxrss / 1024}
 
 
+def warm(job: Mapping[str, Any]) -> bool:
+    """Whether all of the work is done once before it is timed: a GPU loads kernels when they are first needed."""
+    return job.get("device", "cpu") not in ("auto", "cpu")
+
+
 def finish(result: Any, times: Mapping[str, float], **facts: Any) -> None:
     """Report one contestant's round on stdout, for the process that started it."""
     print("RESULT " + json.dumps({"result": result, **times, **facts}))

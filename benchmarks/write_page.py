@@ -39,8 +39,8 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def on(machine: dict[str, Any]) -> str:
-    bf16 = "with" if machine.get("avx512_bf16") else "without"
-    return f"{machine['cpu']}, {bf16} AVX512-BF16, Python {machine['python']}"
+    bf16 = {True: ", with AVX512-BF16", False: ", without AVX512-BF16", None: ""}[machine.get("avx512_bf16")]
+    return f"{machine['cpu']}{bf16}, Python {machine['python']}"
 
 
 def scoring() -> Iterator[str]:
@@ -106,8 +106,8 @@ letter. Batches are planned from the whole request list, so a resumed run gives 
 
 
 def gpu() -> Iterator[str]:
-    found = read("gpu")
-    if found is None:
+    results = read("gpu")
+    if results is None:
         yield """## On a GPU
 
 No GPU figures were taken yet: no machine with one was at hand. `benchmarks/gpu.py` takes them where there is one:
@@ -115,27 +115,39 @@ No GPU figures were taken yet: no machine with one was at hand. `benchmarks/gpu.
 and lm-eval's HF model on the same device.
 """
         return
-    rows, batches = [], []
-    for name, row in found["contestants"].items():
-        if name.startswith("largest"):
-            batches.append([name.partition(": ")[2], f"{row['score']:,}", f"{row['generate']:,}"])
-        else:
-            difference = f"{row['largest_difference_nats']:.2g}" if "largest_difference_nats" in row else ""
-            same = row.get("identical_texts", "")
-            rows.append([name, f"{row['wall_s']:.1f}", difference, str(row.get("mc1_flips", "")), str(same)])
+    rows = [
+        [
+            name,
+            f"{row['wall_s']:.1f}",
+            f"{row['largest_difference_nats']:.2g}" if "largest_difference_nats" in row else "",
+            str(row.get("mc1_flips", "")),
+            str(row.get("identical_texts", "")),
+        ]
+        for name, row in results["contestants"].items()
+    ]
     header = ["contestant", "wall s", "largest difference, nats", "MC1 flips", "identical texts"]
     yield f"""## On a GPU
 
-`benchmarks/gpu.py`: {found["prompts"]} full prompts of the released Kalahi data scored, {found["texts"]} prompts
-answered with 100 new tokens, the embedded model (SmolLM2-135M) on {found["gpu"] or found["device"]}; the least of
-{found["repeats"]} round(s). Differences, flips and identical texts are against Kapwa on the CPU in float32.
-{on(found["machine"])}.
+`benchmarks/gpu.py`: {results["prompts"]} full prompts of the released Kalahi data scored, {results["texts"]} prompts
+answered with 100 new tokens, the embedded model (SmolLM2-135M) on {results["gpu"] or results["device"]}; the least of
+{results["repeats"]} round(s). Differences, flips and identical texts are against Kapwa on the CPU in float32.
+{on(results["machine"])}.
 
 {table(header, rows)}
+"""
+    if "note" in results:
+        yield results["note"] + "\n"
+    if "large" in results:
+        large = [[name, f"{row['wall_s']:.1f}"] for name, row in results["large"].items()]
+        yield f"""The same work by a model of {results["billions"]:g} billion random weights:
 
-The largest batches that fitted in memory, in tokens (powers of two were tried):
+{table(["contestant", "wall s"], large)}
+"""
+    if "largest" in results:
+        largest = [[name.partition(": ")[2], f"{tokens:,}"] for name, tokens in results["largest"].items()]
+        yield f"""The largest batches of generating that fitted in memory, in tokens (powers of two were tried):
 
-{table(["numbers", "scoring", "generating"], batches)}
+{table(["numbers", "tokens"], largest)}
 """
 
 

@@ -24,8 +24,9 @@ def plain_sum(model: Any, ids: list[int], skip: int) -> float:
     """The definition: the whole text in one plain pass, summed over tokens ``skip`` and later."""
     import torch
 
+    net = model._network
     with torch.inference_mode():
-        logits = model._network.model(torch.tensor([ids])).logits[0, skip - 1 : -1].float()
+        logits = net.model(torch.tensor([ids], device=net.device)).logits[0, skip - 1 : -1].float()
     return float(logits.log_softmax(-1)[range(len(ids) - skip), ids[skip:]].double().sum())
 
 

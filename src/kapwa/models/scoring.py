@@ -200,6 +200,9 @@ def _fault(method: Method, network: Network, encoder: Encoder) -> str | None:
     try:
         plain = Template("plain", encoder.tokenizer, PLAIN_TEMPLATE)
         paths = Encoder(encoder.tokenizer, plain).request(PROBE).paths
+        if max(max(path.tokens) for path in paths) >= network.vocabulary:
+            # Read on a GPU, such a token would end this process's use of it.
+            raise EncodingError("the model does not know all of its tokens")
     except EncodingError as error:
         return f"the self-check has nothing to score ({error})"
     if network.window is not None and max(len(path.tokens) for path in paths) > network.window and method == "tree":

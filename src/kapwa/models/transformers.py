@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 Ready = TypeVar("Ready", EncodedRequest, generation.Job)
+# Prompts scored in one pass hold at most this many tokens, however large a batch may be: attention among them takes
+# time by the square, and an H100 is no faster with four times as many (benchmarks/gpu.py).
+_PACKED = 4096
 
 
 def load(name: str, options: ModelOptions) -> TransformersModel:
@@ -126,12 +129,13 @@ class TransformersModel(Model):
     def _plan_scores(self, requests: Sequence[Request], indices: list[int]) -> list[list[int]]:
         if not self._shares_passes:
             return [[i] for i in indices]
+        limit = min(self.options.batch_tokens, _PACKED)
         planned: list[list[int]] = []
         held = 0
         for i in indices:
             encoded = self._encode(requests[i])
             size = len(pack([encoded.paths])) if isinstance(encoded, EncodedRequest) else 0
-            if planned and held + size <= self.options.batch_tokens:
+            if planned and held + size <= limit:
                 planned[-1].append(i)
                 held += size
             else:

@@ -45,11 +45,6 @@ class Forest:
         """Return the nodes whose outputs are needed, each once, ascending."""
         return np.unique(np.concatenate(self.parents))
 
-    def visible(self) -> NDArray[np.bool_]:
-        """Return the (N, N) mask: row i is True where node i may attend, at its ancestors and itself."""
-        index = np.arange(len(self))
-        return (index[None, :] <= index[:, None]) & (index[:, None] < self.end[None, :])
-
 
 def pack(groups: Sequence[Sequence[Path]]) -> Forest:
     """Pack each group of paths as one trie (one prompt's continuations), the tries side by side.
@@ -100,6 +95,9 @@ def additive_mask(forest: Forest, *, dtype: Any, device: Any) -> Any:
     """Return the (1, 1, N, N) attention mask tensor of ``dtype``: 0 where visible, the lowest number elsewhere."""
     import torch
 
-    visible = torch.from_numpy(forest.visible()).to(device)
+    # Made on the device: N x N numbers take longer to get there than to compute there.
+    index = torch.arange(len(forest), device=device)
+    end = torch.from_numpy(forest.end).to(device)
+    visible = (index <= index[:, None]) & (index[:, None] < end)
     mask = torch.zeros(visible.shape, dtype=dtype, device=device)
     return mask.masked_fill_(~visible, torch.finfo(dtype).min)[None, None]
