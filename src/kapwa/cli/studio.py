@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from kapwa.cli import studio_work
-from kapwa.cli.options import option, parse_list
+from kapwa.cli.options import parse_list
 from kapwa.cli.output import note, show, show_table
 from kapwa.cli.studio_home import EVERYWHERE, HOME, Database, Home, network_of, open_studio
 from kapwa.errors import UsageError
@@ -19,14 +18,12 @@ app = typer.Typer(help="Write and review a benchmark with your community, in the
 
 @app.command("new")
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and '-', such as my-culture.")],
-    form: Annotated[
-        str, option("FORM", "What is made: kalahi (situations), blend (everyday questions), eecc (prompts).")
-    ] = "kalahi",
-    title: Annotated[str, option("TEXT", "What people call it. Default: from the name.")] = "",
-    culture: Annotated[str, option("TEXT", "Whose situations they are, such as Filipino. Default: the title.")] = "",
-    language: Annotated[str, option("TAG", "The language people write in (BCP-47).")] = "en",
-    languages: Annotated[str, option("TAGS", "Further languages, separated by commas.")] = "",
+    name: str,
+    form: str = "kalahi",
+    title: str = "",
+    culture: str = "",
+    language: str = "en",
+    languages: str = "",
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -43,24 +40,14 @@ def new(
 
 @app.command("serve")
 def serve(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects that must exist.")] = None,
-    share: Annotated[
-        bool, typer.Option("--share", help="Let phones of your network in, and show the address as a QR code.")
-    ] = False,
-    host: Annotated[str, option("HOST", "The address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
-    port: Annotated[int, option("N", "The port.", min=0, max=65535)] = 8000,
-    url: Annotated[str, option("URL", "The address that people use, if it is another, such as https://….")] = "",
-    in_browser: Annotated[
-        bool,
-        typer.Option("--open", help="Open it in this computer's browser; a folder without a studio gets one."),
-    ] = False,
-    model: Annotated[str, option("MODEL", "A model that writers may ask about their drafts, such as smollm2.")] = "",
-    behind_proxy: Annotated[
-        bool,
-        typer.Option(
-            "--behind-proxy", help="A proxy passes requests on; with --host 0.0.0.0 nothing else may reach the port."
-        ),
-    ] = False,
+    names: list[str] | None = None,
+    share: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    url: str = "",
+    in_browser: bool = False,
+    model: str = "",
+    behind_proxy: bool = False,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -113,14 +100,12 @@ def _show_addresses(address: str, others: list[str], *, shared: str) -> None:
 
 @app.command("invite")
 def invite(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    role: Annotated[str, option("ROLE", "Roles, separated by commas: coordinator, writer, scribe, reviewer, ….")],
-    count: Annotated[int, option("N", "How many people.", min=1, max=500)] = 1,
-    url: Annotated[str, option("URL", "The studio's address. Default: where it was served last.")] = "",
-    qr: Annotated[bool, typer.Option("--qr", help="Draw each link for a phone's camera, in the terminal.")] = False,
-    output: Annotated[
-        Path | None, option("FOLDER", "Write a page to print, and a picture of each link.", names="-o --output")
-    ] = None,
+    name: str,
+    role: str,
+    count: int = 1,
+    url: str = "",
+    qr: bool = False,
+    output: Path | None = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -142,8 +127,8 @@ def invite(
 
 @app.command("deploy")
 def deploy(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write the files to.")],
-    host: Annotated[str, option("NAME", "The server's name. Default: none, to start a laptop's studio.")] = "",
+    folder: Path,
+    host: str = "",
 ) -> None:
     """Write files that put the studio on a server or in a container; without --host, files to double-click."""
     from kapwa.studio.deploying import write_files
@@ -167,4 +152,4 @@ def doctor(home: Home = HOME, database: Database = None) -> None:
         raise typer.Exit(1)
 
 
-app.add_typer(studio_work.app)
+app.registered_commands += studio_work.app.registered_commands

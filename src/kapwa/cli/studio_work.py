@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import check_place, note, show
 from kapwa.cli.studio_home import HOME, Database, Home, open_studio
 from kapwa.errors import UsageError
@@ -19,15 +17,11 @@ app = typer.Typer()
 
 @app.command("freeze")
 def freeze(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    release: Annotated[str, option("VERSION", "Three numbers, such as 1.0.0.")],
-    output: Annotated[Path, option("FOLDER", "The folder to write the release to.", names="-o --output")] = Path(
-        "releases"
-    ),
-    private: Annotated[
-        float, option("SHARE", "Keep about this share of items private, in another folder.", min=0.0, max=0.9)
-    ] = 0.0,
-    date: Annotated[str | None, option("DATE", "The date of the release, such as 2026-01-31. Default: today.")] = None,
+    name: str,
+    release: str,
+    output: Path = Path("releases"),
+    private: float = 0.0,
+    date: str | None = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -58,16 +52,10 @@ class Drawing:
 @app.command("tasks")
 @opt.grouped
 def tasks(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[RUN]",
-            help="The run whose texts to draw; for an audit: its draw; for the baseline: data, or nothing.",
-        ),
-    ] = None,
-    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, audit, pairs or baseline.")] = "criteria",
-    second: Annotated[Path | None, option("RUN", "For pairs: the other run.")] = None,
+    name: str,
+    source: str | None = None,
+    kind: str = "criteria",
+    second: Path | None = None,
     *,
     drawing: Drawing,
     where: opt.Where = None,
@@ -97,9 +85,9 @@ def tasks(
 
 @app.command("results")
 def results(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    kind: Annotated[str, option("KIND", "criteria, errors, adaptation, audit, pairs or baseline.")],
-    output: Annotated[Path, option("FOLDER", "The folder to write the files to.", names="-o --output")],
+    name: str,
+    kind: str,
+    output: Path,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -123,19 +111,10 @@ def results(
 
 @app.command("import")
 def import_(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A table or pack of the project's form, sample:PACK, an archive, or an audit's proposals.csv.",
-        ),
-    ],
-    secret: Annotated[Path | None, option("FILE", "For an archive: its secret. Default: the file next to it.")] = None,
-    withdrawn: Annotated[
-        Path | None,
-        option("FILE", "For an archive: withdrawals.jsonl of a later release, or of another studio."),
-    ] = None,
+    name: str,
+    data: str,
+    secret: Path | None = None,
+    withdrawn: Path | None = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -162,11 +141,8 @@ def import_(
 
 @app.command("import-work")
 def import_work(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Filled-in tables, ODK submissions (CSV), or files that phones saved."),
-    ],
+    name: str,
+    files: list[Path],
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -187,11 +163,9 @@ def import_work(
 
 @app.command("export")
 def export(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The project.")],
-    output: Annotated[Path, option("FILE.zip", "The archive to write.", names="-o --output")],
-    secret: Annotated[
-        Path | None, option("FILE", "The file for the project's secret. Default: next to the archive, .secret.")
-    ] = None,
+    name: str,
+    output: Path,
+    secret: Path | None = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -209,10 +183,8 @@ def export(
 
 @app.command("backup")
 def backup(
-    output: Annotated[
-        Path | None, option("FOLDER", "Default: backups in the home folder.", names="-o --output")
-    ] = None,
-    keep: Annotated[int, option("DAYS", "Delete archives that are older.", min=1)] = 30,
+    output: Path | None = None,
+    keep: int = 30,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
@@ -242,8 +214,8 @@ def remind(home: Home = HOME, database: Database = None) -> None:
 
 @app.command("check")
 def check(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Projects. Default: all.")] = None,
-    kept: Annotated[list[Path] | None, option("PATH", "An archive or a release's folder to compare with.")] = None,
+    names: list[str] | None = None,
+    kept: list[Path] | None = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:
