@@ -35,7 +35,7 @@ suite = Suite(
     tasks_of=partial(call, "kapwa.suites.opinions.data:tasks_of"),
     pick_variants=prompt_variants,
     options=settings_of("opinions"),
-    noun=("answer of a culture", "answers of cultures"),
+    noun=("question", "questions"),
     unit=("question", "questions"),
     floor_words=floor_words("opinions"),
 )

@@ -81,18 +81,15 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
     how = cast("How", options.get("how", "likelihood"))
     if how not in get_args(How):
         raise UsageError(f"There is no way {how!r} to ask {name}.", hint=nearest(str(how), get_args(How)))
-    drawn = {"samples": SAMPLES, "temperature": TEMPERATURE} if how == "samples" else {}
-    written = {"max_new_tokens": NEW_TOKENS[how]} if how != "likelihood" else {}
-    settings: dict[str, Any] = {
-        **drawn,
-        **written,
-        **{key: options[key] for key in options if key not in ("how", "seed")},
-    }
+    usual = {"samples": SAMPLES, "temperature": TEMPERATURE} if how == "samples" else {}
+    usual |= {"max_new_tokens": NEW_TOKENS[how]} if how in NEW_TOKENS else {}
+    settings: dict[str, Any] = {**usual, **{key: value for key, value in options.items() if key not in ("how", "seed")}}
     for option, value in settings.items():
-        if option not in (*drawn, *written):
+        if option not in usual:
             raise UsageError(f"{option} is no option of --how {how}.", hint="Leave it out.")
         if option != "temperature":
             check_whole(option, value)
+    length, samples = settings.get("max_new_tokens"), settings.get("samples", 0)
     survey = read_survey(data)
     known = tuple(dict.fromkeys(prompt.id for prompt in survey.prompts))
     # "all" names the shipped prompts; of data that bring prompts, it means all of theirs.
@@ -107,15 +104,15 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
         needs=frozenset({needs}),
         headline=HEADLINE,
         groups=("topic",),
-        metrics=metrics_of(name) | (metrics_of(f"{name} replies") if written else {}),
-        options={"how": how, **written},
-        requests=partial(greedy_requests, **settings) if written else letter_requests,
+        metrics=metrics_of(name) | (metrics_of(f"{name} replies") if length else {}),
+        options={"how": how} | ({"max_new_tokens": length} if length else {}),
+        requests=partial(greedy_requests, max_new_tokens=length) if length else letter_requests,
         score=partial(judge, how=how),
-        floors=partial(floors, samples=settings.get("samples", 0)),
+        floors=partial(floors, samples=samples),
         item_table=opinion_table,
         takes=("frame",),  # the data hold the wordings
     )
-    if not drawn:
+    if not samples:
         return task
-    check_draws(settings["samples"], settings["temperature"])
-    return Samples(settings["samples"], float(settings["temperature"]), options.get("seed", 0)).around(task)
+    check_draws(samples, settings["temperature"])
+    return Samples(samples, float(settings["temperature"]), options.get("seed", 0)).around(task)
