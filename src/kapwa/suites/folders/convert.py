@@ -275,17 +275,19 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
 
 def lay_opinions(row: MappedRow, to: Converted) -> None:
     """A question with how people of one culture answered, or those of each (``selections``)."""
-    lists = LISTS["opinions/survey"]
-    single = [name for name in FIELDS["opinions/survey"] if name not in (*lists, "selections", "locale")]
+    single = [
+        name for name in FIELDS["opinions/survey"] if name not in (*LISTS["opinions/survey"], "selections", "locale")
+    ]
     cells: dict[str, Any] = {name: row.text(name) for name in single if row.has(name)}
     cells |= row.culture_and_language()
-    cells |= {name: row.items(name) for name in lists if row.has(name)}
+    cells |= {name: row.items(name) for name in LISTS["opinions/survey"] if row.has(name)}
     cells["question_id"] = row.needed("question_id") if row.has("question_id") else _numbered(row)
     by_culture: Any = {cells.get("culture", ""): None}
     if row.has("selections"):
-        by_culture = written_value(row.text("selections")) or {}
+        by_culture = written_value(row.text("selections"))
         row.fields = {"shares": row.fields["selections"], **row.fields}  # where errors about them stand
-        if not isinstance(by_culture, dict) or not all(isinstance(numbers, list) for numbers in by_culture.values()):
+        lists = list(by_culture.values()) if isinstance(by_culture, dict) else []
+        if not lists or not all(isinstance(numbers, list) for numbers in lists):
             hint = 'Such as {"Kenya": [0.4, 0.6], "Peru": [0.5, 0.5]}.'
             row.problem("selections", "holds no list of numbers for each culture.", hint)
     if row.problems:

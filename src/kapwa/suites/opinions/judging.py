@@ -14,7 +14,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -48,8 +48,8 @@ UNREADABLE = "unreadable"
 _DRAWS = 200
 # Percentages may add up to a little more or less, for each is rounded.
 _LEAST_SUM, _MOST_SUM = 98, 102
-_LETTER = re.compile(r"[\W_]*(?:answer\W+)?([A-Ta-t])[*_ ]*(?:$|[).:,*–-])", re.IGNORECASE | re.MULTILINE)
-_PERCENTAGE = re.compile(r"^[\W_]*([A-T])\b[^\n%]*?(\d{1,3}(?:\.\d+)?)[ *]*%[\s*.;,]*$", re.MULTILINE)
+_LETTER = re.compile(r"^[^\w\n]*(?:answer\W+)?([A-Z])[*_ ]*(?:$|[).:])", re.IGNORECASE | re.MULTILINE)
+_PERCENTAGE = re.compile(r"^[^\w\n]*([A-Z])\b[^\n%]*?(\d{1,3}(?:\.\d+)?)[ *]*%[\s*.;,]*$", re.MULTILINE)
 
 
 def _key(item: Item) -> Key:
@@ -71,25 +71,25 @@ def distances(p: Shares, q: Shares) -> dict[str, Shares]:
 
 
 def read_choice(text: str, options: Sequence[str]) -> int | None:
-    """Return the place of the option that a reply names by its letter alone, or in its own words; else None."""
+    """Return the place of the one option that a reply names, in its own words or by its letter; else None.
+
+    A letter counts where it stands alone on its line or begins it as "B." or "B)" do; two letters are no choice.
+    """
     words = [option.casefold().strip(" .") for option in options]
-    plain = text.casefold().strip().strip(".*\"'")
+    plain = text.casefold().strip(" \n.*\"'")
     if plain in words:
         return words.index(plain)
-    match = _LETTER.match(text.strip())
-    place = LETTERS.index(match[1].upper()) if match else len(options)
-    return place if place < len(options) else None
+    letters = {letter.upper() for letter in _LETTER.findall(text)}
+    return LETTERS.index(letters.pop()) if len(letters) == 1 and letters <= set(LETTERS[: len(options)]) else None
 
 
 def read_percentages(text: str, options: int) -> Shares | None:
     """Return the shares of a reply with one line for each letter that add up to 100; None for any other reply."""
-    read = _PERCENTAGE.findall(text)
-    values = {letter: float(number) for letter, number in read}
-    if len(read) != options or set(values) != set(LETTERS[:options]):
+    lines = sorted(_PERCENTAGE.findall(text))
+    values = np.array([float(number) for _, number in lines])
+    if [letter for letter, _ in lines] != list(LETTERS[:options]) or not _LEAST_SUM <= values.sum() <= _MOST_SUM:
         return None
-    total = sum(values.values())
-    sound = _LEAST_SUM <= total <= _MOST_SUM
-    return np.array([values[letter] for letter in LETTERS[:options]]) / total if sound else None
+    return np.asarray(values / values.sum())
 
 
 def _shares(response: Response, item: Item, how: How) -> Shares | None:
@@ -131,10 +131,10 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
         if how != "likelihood":
             missing = 1 - len(readable) / len(readings) if readings else None
             scores.append(score_row(item, UNREADABLE, missing, "scored" if readings else "failed"))
-    notes = []
-    if unreadable:
-        every = sum(map(len, replies.values()))
-        notes.append(f"{unreadable:,} of {every:,} replies name no option as asked; they count for none.")
+    lost = (
+        f"{unreadable:,} of {sum(map(len, replies.values())):,} replies name no option as asked; they count for none."
+    )
+    notes = [lost] if unreadable else []
     notes += persistence_words(items, model)
     answered = [item for item in items if _key(item) in model]
     tables = {"opinions": _share_table(answered, model), "cases": _cases(answered, model)}
@@ -193,54 +193,47 @@ def floors(items: Sequence[Item], samples: int = 0) -> list[Floor]:
     answers, in place of that). Values of single items are means over :data:`_DRAWS` draws.
     """
     rows: list[Floor] = []
-    for variant, asked in grouped(items, lambda item: item.variant).items():
-        marks = dict(_marks(asked, samples))
+    for variant, asked in grouped(items, attrgetter("variant")).items():
+        marks = {(item.id, name): distances(*pair) for item, name, *pair in _compared(asked, samples)}
         for note, group in by_culture(asked).items():
-            for name, kind in _KINDS.items():
-                for metric in HEADLINE:
-                    each = [marks[item.id, name].get(metric, math.nan) for item in group]
-                    known = [value for value in each if not math.isnan(value)]
-                    if known:
-                        mean = math.fsum(known) / len(known)
-                        rows.append(Floor(metric, variant, name, mean, kind, note, by_item=each))
+            for (name, kind), metric in product(_KINDS.items(), HEADLINE):
+                known = [marks.get((item.id, name), {metric: math.nan})[metric] for item in group]
+                each = [float(np.mean(values)) for values in known]
+                if not np.isnan(each).all():
+                    rows.append(Floor(metric, variant, name, float(np.nanmean(each)), kind, note, by_item=each))
     return rows
 
 
-_NO_PREFERENCE, _OTHERS = "no preference", "another culture's answers"
-_HALVES, _AGAIN = "one half of the people", "people drawn again"
 _KINDS: Mapping[str, Literal["floor", "ceiling"]] = {
-    _NO_PREFERENCE: "floor",
-    _OTHERS: "floor",
-    _HALVES: "ceiling",
-    _AGAIN: "ceiling",
+    "no preference": "floor",
+    "another culture's answers": "floor",
+    "one half of the people": "ceiling",
+    "people drawn again": "ceiling",
 }
 
 
-def _marks(items: Sequence[Item], samples: int) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-    """Yield by item and name what each floor and ceiling scores; {} where it is not known."""
-    for group in grouped(items, lambda item: item.cluster).values():
+def _compared(items: Sequence[Item], samples: int) -> Iterator[tuple[Item, str, Shares, Shares]]:
+    """Yield, for each item and floor or ceiling that is known of it, the shares that are held against each other."""
+    for group in grouped(items, attrgetter("cluster")).values():
         shares = np.array([people_of(item) for item in group])
         for place, (item, people) in enumerate(zip(group, shares, strict=True)):
-            drawn = np.random.default_rng(int.from_bytes(lot(0, item.id)))
-            others, n = np.delete(shares, place, axis=0), item.fields["people"]
-            yield (item.id, _NO_PREFERENCE), _means(_uniform(item), people)
-            yield (item.id, _OTHERS), _means(others, people) if len(others) else {}
-            again = samples or n
-            known = drawn.multinomial(again, people, _DRAWS) / again if again else None
-            yield (item.id, _AGAIN), {} if known is None else _means(known, people)
-            yield (item.id, _HALVES), _halves(people, n, drawn) if n and n > 1 else {}
-
-
-def _halves(people: Shares, n: int, drawn: np.random.Generator) -> dict[str, float]:
-    """What one half of ``n`` people scores against the other, over draws of the halves."""
-    counts = np.rint(people * n).astype(np.int64)
-    half = drawn.multivariate_hypergeometric(counts, int(counts.sum()) // 2, _DRAWS)
-    rest = counts - half
-    return _means(half / half.sum(axis=1, keepdims=True), rest / rest.sum(axis=1, keepdims=True))
-
-
-def _means(p: Shares, q: Shares) -> dict[str, float]:
-    return {name: float(np.mean(value)) for name, value in distances(p, q).items()}
+            yield item, "no preference", _uniform(item), people
+            if len(group) > 1:
+                yield item, "another culture's answers", np.delete(shares, place, axis=0), people
+            n, drawn = item.fields["people"], np.random.default_rng(int.from_bytes(lot(0, item.id)))
+            if samples or n:
+                yield (
+                    item,
+                    "people drawn again",
+                    drawn.multinomial(samples or n, people, _DRAWS) / (samples or n),
+                    people,
+                )
+            counts = np.rint(people * (n or 0)).astype(np.int64)
+            if counts.sum() > 1:
+                half = drawn.multivariate_hypergeometric(counts, int(counts.sum()) // 2, _DRAWS)
+                rest = counts - half
+                of_half, of_rest = half.sum(axis=1, keepdims=True), rest.sum(axis=1, keepdims=True)
+                yield item, "one half of the people", half / of_half, rest / of_rest
 
 
 def persistence_words(items: Sequence[Item], model: Mapping[Key, Shares]) -> list[str]:
