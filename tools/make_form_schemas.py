@@ -57,7 +57,10 @@ def schemas() -> dict[str, dict[str, Any]]:
         "eecc.template": _schema("eecc.template", eecc.Template),
         "eecc.concept": _schema("eecc.concept", eecc.Concept),
         "eecc.identity": _identity(),
-        "opinions.opinion": _schema("opinions.opinion", Opinion),
+        "opinions.opinion": {
+            **_schema("opinions.opinion", Opinion),
+            "oneOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("counts", "shares")],
+        },
         "opinions.prompt": _schema("opinions.prompt", Prompt),
     }
 

@@ -142,7 +142,7 @@ def same_as_imported(run: Run, file: Path, out: Path) -> None:
 
 # What a task may be told, and where its YAML files are.
 
-NAMES = ["kapwa_blend_mcq", "kapwa_blend_mcq_likelihood", "kapwa_blend_saq", "kapwa_kalahi_mc", "kapwa_kalahi_open"]
+NAMES = ["kapwa_blend_mcq", "kapwa_blend_mcq_likelihood", "kapwa_blend_saq", "kapwa_kalahi_mc", "kapwa_kalahi_open", "kapwa_opinions_survey"]
 
 
 def kalahi(given: object) -> Task:

@@ -131,7 +131,7 @@ def answers(task: Task, reply: Any) -> list[Answer]:
     return made
 
 
-def value_of(task: Task, made: list[Answer], metric: str, item_id: str) -> tuple[float | None, str]:
+def value_of(task: Task, made: list[Answer], metric: str, item_id: str) -> Any:
     rows = task.score(task.items(), made).scores.rows(named=True)
     (row,) = [row for row in rows if (row["metric"], row["item_id"]) == (metric, item_id)]
     return row["value"], row["outcome"]
@@ -245,7 +245,8 @@ def test_persistence_is_the_ratio_of_both_shifts() -> None:
             between.append(apart)
     (sentence,) = persistence_words(items, model)
     ratio, low, high, cultures, wordings, _ = numbers_in(sentence.replace("95%", ""))
-    assert (cultures, wordings) == (pytest.approx(np.mean(across), abs=5e-4), pytest.approx(np.mean(between), abs=5e-4))
+    assert cultures == pytest.approx(np.mean(across), abs=5e-4)
+    assert wordings == pytest.approx(np.mean(between), abs=5e-4)
     assert ratio == pytest.approx(np.mean(across) / np.mean(between), abs=0.006)
     assert low < ratio < high
     assert persistence_words([made for made in items if made.variant == "w0"], model) == []

@@ -14,10 +14,10 @@ from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Capability, Item, Message, Request
 from kapwa.suites.base import Selection, Task, metrics_of
 from kapwa.suites.items import greedy_requests, item_columns, select
-from kapwa.suites.opinions import VARIANTS
 from kapwa.suites.opinions.data import Survey, read_survey
 from kapwa.suites.opinions.form import LETTERS
 from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, people_of, shares_words
+from kapwa.suites.opinions.variants import VARIANTS
 from kapwa.suites.varying import Samples, check_draws
 
 SAMPLES, TEMPERATURE = 20, 1.0
