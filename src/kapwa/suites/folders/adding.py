@@ -128,7 +128,8 @@ def _mapped_report(form: str, task: str, folder: Path, mapping: Path) -> CheckRe
     counts: dict[str, int | float | str] = {"rows": converted.rows}
     if converted.left_out:
         counts["rows left out"] = converted.rows_left_out
-    return CheckReport(form, str(folder), {**counts, **report.counts}, findings)
+    # A row of one table may be several of the form, with one and the same fault.
+    return CheckReport(form, str(folder), {**counts, **report.counts}, list(dict.fromkeys(findings)))
 
 
 def _left_out(problem: DataError, folder: Path) -> Finding:

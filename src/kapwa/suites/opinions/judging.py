@@ -14,7 +14,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ Key = tuple[str, str]
 HEADLINE = ("tv_overlap", "js_similarity")
 UNREADABLE = "unreadable"
 # Draws for what sampling noise costs; over the questions of a survey their own noise averages out.
-_DRAWS = 200
+_DRAWS = 100
 # Percentages may add up to a little more or less, for each is rounded.
 _LEAST_SUM, _MOST_SUM = 98, 102
 _LETTER = re.compile(r"^[^\w\n]*(?:answer\W+)?([A-Z])[*_ ]*(?:$|[).:])", re.IGNORECASE | re.MULTILINE)
@@ -194,11 +194,10 @@ def floors(items: Sequence[Item], samples: int = 0) -> list[Floor]:
     """
     rows: list[Floor] = []
     for variant, asked in grouped(items, attrgetter("variant")).items():
-        marks = {(item.id, name): distances(*pair) for item, name, *pair in _compared(asked, samples)}
+        marks = {(item.id, name): _means(*pair) for item, name, *pair in _compared(asked, samples)}
         for note, group in by_culture(asked).items():
             for (name, kind), metric in product(_KINDS.items(), HEADLINE):
-                known = [marks.get((item.id, name), {metric: math.nan})[metric] for item in group]
-                each = [float(np.mean(values)) for values in known]
+                each = [marks.get((item.id, name), {metric: math.nan})[metric] for item in group]
                 if not np.isnan(each).all():
                     rows.append(Floor(metric, variant, name, float(np.nanmean(each)), kind, note, by_item=each))
     return rows
@@ -210,6 +209,10 @@ _KINDS: Mapping[str, Literal["floor", "ceiling"]] = {
     "one half of the people": "ceiling",
     "people drawn again": "ceiling",
 }
+
+
+def _means(p: Shares, q: Shares) -> dict[str, float]:
+    return {name: float(np.mean(value)) for name, value in distances(p, q).items()}
 
 
 def _compared(items: Sequence[Item], samples: int) -> Iterator[tuple[Item, str, Shares, Shares]]:
@@ -267,6 +270,10 @@ def persistence_words(items: Sequence[Item], model: Mapping[Key, Shares]) -> lis
 
 def _shift(items: Sequence[Item], shares: Mapping[Key, Shares], kind: Callable[[Item], str]) -> float:
     """Mean total variation between items of one ``kind``, over all pairs; NaN where there is none."""
-    pairs = [pair for part in grouped(items, kind).values() for pair in combinations(part, 2)]
-    apart = [distances(shares[_key(a)], shares[_key(b)])["tv_distance"] for a, b in pairs]
-    return float(np.mean(apart)) if apart else math.nan
+    total = 0.0
+    pairs = 0
+    for part in grouped(items, kind).values():
+        stacked = np.array([shares[_key(item)] for item in part])
+        total += float(distances(stacked[:, None], stacked)["tv_distance"].sum())
+        pairs += len(part) * (len(part) - 1)
+    return total / pairs if pairs else math.nan
