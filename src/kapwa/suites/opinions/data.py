@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,15 +89,12 @@ def check(path: Path) -> CheckReport | None:
     survey = _read(path, path.resolve().name)
     findings = [*survey.findings(path), *_oddities(survey)]
     findings += [row for table in survey.tables for row in table_oddities(table)]
-    people = [row.answered for row in survey.opinions if row.answered is not None]
     counts: dict[str, int | float | str] = {
         "questions": len({row.question_id for row in survey.opinions}),
-        "answers of cultures": len(survey.opinions),
+        "cultures": len({row.culture for row in survey.opinions}),
+        "answers of a culture to a question": len(survey.opinions),
         "prompts": len({prompt.id for prompt in survey.prompts}),
-        "people, fewest of a culture and question": min(people) if people else "not known",
     }
-    for culture, number in Counter(row.culture for row in survey.opinions).most_common():
-        counts[f"culture {culture}"] = number
     return CheckReport("opinions", str(path), counts, findings)
 
 

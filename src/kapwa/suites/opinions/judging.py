@@ -131,11 +131,10 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
         if how != "likelihood":
             missing = 1 - len(readable) / len(readings) if readings else None
             scores.append(score_row(item, UNREADABLE, missing, "scored" if readings else "failed"))
-    lost = (
-        f"{unreadable:,} of {sum(map(len, replies.values())):,} replies name no option as asked; they count for none."
-    )
-    notes = [lost] if unreadable else []
-    notes += persistence_words(items, model)
+    notes = persistence_words(items, model)
+    if unreadable:
+        every = sum(map(len, replies.values()))
+        notes.append(f"{unreadable:,} of {every:,} replies name no option as asked; they count for none.")
     answered = [item for item in items if _key(item) in model]
     tables = {"opinions": _share_table(answered, model), "cases": _cases(answered, model)}
     return Judged(score_frame(scores), tables, notes)
