@@ -213,6 +213,7 @@ def test_the_options_that_a_suite_declares_are_those_that_its_tasks_take(tmp_pat
         "blend/mcq": ("how", "max_new_tokens"),
         "eecc/qa": (*option_names(EeccOptions), "nationalities"),
         "eecc/stories": (*option_names(EeccOptions), "nationalities"),
+        "opinions/survey": ("how", "samples", "temperature", "seed", "max_new_tokens"),
     }
     page = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     for task, names in taken.items():

@@ -23,6 +23,7 @@ from kapwa.suites.eecc import form as eecc
 from kapwa.suites.folders import adding
 from kapwa.suites.folders.mapping import ColumnMapping
 from kapwa.suites.kalahi.form import Situation
+from kapwa.suites.opinions.form import Opinion, Prompt
 
 FORMS_VERSION = "1.0"
 FOLDER = Path(adding.__file__).parent / "schemas"
@@ -56,6 +57,11 @@ def schemas() -> dict[str, dict[str, Any]]:
         "eecc.template": _schema("eecc.template", eecc.Template),
         "eecc.concept": _schema("eecc.concept", eecc.Concept),
         "eecc.identity": _identity(),
+        "opinions.opinion": {
+            **_schema("opinions.opinion", Opinion),
+            "oneOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("counts", "shares")],
+        },
+        "opinions.prompt": _schema("opinions.prompt", Prompt),
     }
 
 

@@ -34,7 +34,9 @@ REPLIES = ("Maraming salamat po, uuwi na ako.", "rice", "B. bread", "", "I canno
 
 
 def reply(prompt: str) -> str:
-    """A text that depends on the prompt alone."""
+    """A text that depends on the prompt alone; of a survey question, the letter of an option."""
+    if "survey question" in prompt:
+        return "AB"[sum(prompt.encode()) % 2]
     return REPLIES[sum(prompt.encode()) % len(REPLIES)]
 
 
@@ -91,6 +93,7 @@ TEXT_TASKS = [
     ("blend/saq", {"country": "Mexico", "variant": "local/inst-4", "limit": 6}),
     ("blend/mcq", {"country": ["US"]}),
     ("eecc/qa", {"limit": 2, "samples": 3}),
+    ("opinions/survey", {"limit": 2, "how": "samples", "samples": 3}),
 ]
 
 

@@ -50,6 +50,7 @@ def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance:
         ("kapwa_blend_saq", {"limit": 3}, {"sem_b", "sem_w", "sem_b_reference"}),
         ("kapwa_blend_mcq", {"limit": 10}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}),
         ("kapwa_blend_mcq_likelihood", {}, {"mcq_text", "mcq_letter"}),
+        ("kapwa_opinions_survey", {"limit": 3}, {"tv_overlap", "js_similarity"}),
     ],
 )
 def test_values_are_kapwas_own_to_the_last_digit(
@@ -142,7 +143,14 @@ def same_as_imported(run: Run, file: Path, out: Path) -> None:
 
 # What a task may be told, and where its YAML files are.
 
-NAMES = ["kapwa_blend_mcq", "kapwa_blend_mcq_likelihood", "kapwa_blend_saq", "kapwa_kalahi_mc", "kapwa_kalahi_open"]
+NAMES = [
+    "kapwa_blend_mcq",
+    "kapwa_blend_mcq_likelihood",
+    "kapwa_blend_saq",
+    "kapwa_kalahi_mc",
+    "kapwa_kalahi_open",
+    "kapwa_opinions_survey",
+]
 
 
 def kalahi(given: object) -> Task:

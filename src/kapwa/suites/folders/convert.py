@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
 from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
 from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
 
 
@@ -106,12 +106,11 @@ class MappedRow:
         sign = self.mapping.separators.get(name, ";")
         parts: Any = cell.split(sign) if isinstance(cell, str) else cell
         if isinstance(cell, str) and (sign == JSON_LIST or cell.lstrip().startswith("{")):
-            try:
-                parts = json.loads(cell) if cell.strip() else []
-            except (ValueError, RecursionError):
-                parts = None
+            parts = written_value(cell) if cell.strip() else []
             if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
                 parts = [parts[key] for key in sorted(parts)]
+            if self.mapping.form == "opinions/survey" and isinstance(parts, list):
+                parts = list(map(str, parts))
             if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
                 message = "is no JSON list or object of texts."
                 self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
@@ -274,10 +273,35 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
         to.add("situations", cells, row)
 
 
+def lay_opinions(row: MappedRow, to: Converted) -> None:
+    """A question with how people of one culture answered, or those of each (``selections``)."""
+    single = [
+        name for name in FIELDS["opinions/survey"] if name not in (*LISTS["opinions/survey"], "selections", "locale")
+    ]
+    cells: dict[str, Any] = {name: row.text(name) for name in single if row.has(name)}
+    cells |= row.culture_and_language()
+    cells |= {name: row.items(name) for name in LISTS["opinions/survey"] if row.has(name)}
+    cells["question_id"] = row.needed("question_id") if row.has("question_id") else _numbered(row)
+    by_culture: Any = {cells.get("culture", ""): None}
+    if row.has("selections"):
+        by_culture = written_value(row.text("selections"))
+        row.fields = {"shares": row.fields["selections"], **row.fields}  # where errors about them stand
+        lists = list(by_culture.values()) if isinstance(by_culture, dict) else []
+        if not lists or not all(isinstance(numbers, list) for numbers in lists):
+            hint = 'Such as {"Kenya": [0.4, 0.6], "Peru": [0.5, 0.5]}.'
+            row.problem("selections", "holds no list of numbers for each culture.", hint)
+    if row.problems:
+        return
+    for culture, numbers in by_culture.items():
+        shares = {} if numbers is None else {"shares": list(map(str, numbers))}
+        to.add("opinions", cells | shares | ({"culture": str(culture)} if culture else {}), row)
+
+
 _LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
     "kalahi": lay_situation,
     "blend/saq": lay_short_answers,
     "blend/mcq": lay_multiple_choice,
+    "opinions/survey": lay_opinions,
 }
 
 

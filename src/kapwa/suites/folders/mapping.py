@@ -14,8 +14,9 @@ from kapwa.errors import nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
+from kapwa.suites.opinions.form import Opinion
 
-Form = Literal["kalahi", "blend/saq", "blend/mcq"]
+Form = Literal["kalahi", "blend/saq", "blend/mcq", "opinions/survey"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
@@ -33,17 +34,21 @@ FIELDS: dict[Form, tuple[str, ...]] = {
         "answers_en",
     ),
     "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
+    # "selections" holds the numbers of every culture, by its name.
+    "opinions/survey": (*columns_of(Opinion), "selections", "locale"),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.
 NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
     "kalahi": tuple((name,) for name in ("context", "best", *RESPONSES)),
     "blend/saq": (("local", "english"), ("answers",)),
     "blend/mcq": (("question",), ("options", "option_A"), ("answer",), ("country", "locale")),
+    "opinions/survey": (("question",), ("options",), ("counts", "shares", "selections")),
 }
 LISTS: dict[Form, tuple[str, ...]] = {
     "kalahi": (*RESPONSES, *(f"{name}_en" for name in RESPONSES)),
     "blend/saq": ("answers", "answers_en"),
     "blend/mcq": ("options",),
+    "opinions/survey": ("options", "counts", "shares"),
 }
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.

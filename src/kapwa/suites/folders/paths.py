@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from kapwa.tables_io import Cell
@@ -56,3 +58,13 @@ def _followed(value: Any, steps: list[tuple[str, str]]) -> Iterator[Any]:
             yield from _followed(entry, rest)
     elif place.isdigit() and isinstance(value, list) and int(place) < len(value):
         yield from _followed(value[int(place)], rest)
+
+
+def written_value(cell: str) -> Any:
+    """Return the list or object that a cell of JSON, or of Python's own writing, holds; None for any other."""
+    text = re.sub(r"defaultdict\(<class '\w+'>, (.*)\)", r"\1", cell.strip(), flags=re.DOTALL)
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = read(text)
+            return value if isinstance(value, list | dict) else None
+    return None

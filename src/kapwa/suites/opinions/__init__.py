@@ -1,0 +1,29 @@
+"""Opinions: does the model answer survey questions as people of each culture answered them?
+
+``suite`` is what the registry loads; it holds no data and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from kapwa.suites.base import Suite, call, floor_words, settings_of
+from kapwa.suites.opinions.variants import VARIANTS, prompt_variants
+
+suite = Suite(
+    name="opinions",
+    title="Opinions: answers to surveys",
+    question="Does the model answer as people of each culture answered?",
+    tasks={"opinions/survey": "survey questions: how near is the model to the shares of people who chose each option?"},
+    variants=VARIANTS,
+    packs=Path(__file__).parent / "packs",
+    open_task=partial(call, "kapwa.suites.opinions.task:open_survey"),
+    check=partial(call, "kapwa.suites.opinions.data:check"),
+    tasks_of=partial(call, "kapwa.suites.opinions.data:tasks_of"),
+    pick_variants=prompt_variants,
+    options=settings_of("opinions"),
+    noun=("question", "questions"),
+    unit=("question", "questions"),
+    floor_words=floor_words("opinions"),
+)

@@ -1,0 +1,111 @@
+"""Read surveys: a sample pack, a pack folder or one table, and the prompts that ask its questions; check them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.findings import CheckReport, Finding
+from kapwa.datasets.packs import DataSet, choice_of_packs, locate, table_files
+from kapwa.datasets.rows import read_rows
+from kapwa.datasets.tables import read_records
+from kapwa.datasets.text_checks import table_oddities
+from kapwa.errors import UsageError, raise_first
+from kapwa.suites.opinions.form import Opinion, Prompt
+
+PACKS = Path(__file__).parent / "packs"
+DEFAULT_PACK = "market-days"
+ROLE = "opinions"
+_SHIPPED = Path(__file__).with_name("prompts.csv")
+# A prompt is of no culture, and of any language that it does not name.
+_OF_PROMPTS = {"culture": "any", "language": ""}
+# Shares that add up to 1, or to 100, but for rounding.
+_ROUNDED = 0.02
+
+
+@dataclass
+class Survey(DataSet):
+    """What was read: how people answered, the prompts, and all that is wrong or odd."""
+
+    opinions: list[Opinion] = field(default_factory=list)
+    prompts: list[Prompt] = field(default_factory=list)
+
+    def prompt_for(self, variant: str, language: str, *, stated: bool) -> Prompt:
+        """Return the prompt of a variant in a language, else the one for every language; raise UsageError without."""
+        written = {p.language: p for p in self.prompts if p.id == variant and (p.stated or not stated)}
+        for wanted in (language, language.partition("-")[0], ""):
+            if wanted in written:
+                return written[wanted]
+        what = "asks for percentages" if stated else "is written"
+        message = f"The prompt {variant!r} {what} in no language that serves questions in {language!r}."
+        raise UsageError(message, hint="Write it in that language, or once with an empty language for all others.")
+
+
+def read_survey(data: str | Path | None) -> Survey:
+    """Read the survey that ``data`` names (None: the sample pack); raise UsageError or DataError where it cannot be."""
+    place = locate(data, PACKS, default=DEFAULT_PACK)
+    if place.path.is_dir() and not table_files(place.path, ROLE):
+        raise UsageError(f"{place.path} holds no table of opinions.", hint=choice_of_packs(str(data), place.path, ROLE))
+    survey = _read(place.path, place.name)
+    raise_first(survey.problems)
+    return survey
+
+
+def _read(path: Path, name: str) -> Survey:
+    """Read one table of opinions, or that of a folder, with the card and the prompts beside it."""
+    folder = path if path.is_dir() else path.parent
+    survey = Survey(name, folder)
+    defaults = survey.read_card(folder)
+    file = path if path.is_file() else table_files(folder, ROLE)[0]
+    survey.opinions = survey.read(file, Opinion, defaults, what="a table of opinions")
+    first: dict[str, Opinion] = {}
+    for row in survey.opinions:
+        other = first.setdefault(row.question_id, row)
+        if len(row.options) != len(other.options):
+            message = f"has {len(row.options)} options; row {other.origin.row} asks the same question with"
+            hint = "Cultures are compared option by option: give them the same options, in one order."
+            survey.problems.append(row.origin.problem(f"{message} {len(other.options)}.", "options", hint))
+    written = table_files(folder, "prompts")
+    if written:
+        survey.prompts = survey.read(written[0], Prompt, _OF_PROMPTS, what="a table of prompts")
+    else:
+        survey.prompts = read_rows(read_records(_SHIPPED), Prompt, _OF_PROMPTS).rows
+    return survey
+
+
+def tasks_of(folder: Path) -> tuple[str, ...]:
+    """Return the tasks that a folder has data for, without the suite's name."""
+    return ("survey",) if table_files(folder, ROLE) else ()
+
+
+def check(path: Path) -> CheckReport | None:
+    """Read a table or folder of opinions and report on it; None when it is not data of this form."""
+    if path.name == CARD_NAME:
+        path = path.parent
+    if not (tasks_of(path) if path.is_dir() else path.stem == ROLE):
+        return None
+    survey = _read(path, path.resolve().name)
+    findings = [*survey.findings(path), *_oddities(survey)]
+    findings += [row for table in survey.tables for row in table_oddities(table)]
+    counts: dict[str, int | float | str] = {
+        "questions": len({row.question_id for row in survey.opinions}),
+        "cultures": len({row.culture for row in survey.opinions}),
+        "answers of a culture to a question": len(survey.opinions),
+        "prompts": len({prompt.id for prompt in survey.prompts}),
+    }
+    return CheckReport("opinions", str(path), counts, findings)
+
+
+def _oddities(survey: Survey) -> Iterator[Finding]:
+    """Shares that do not add up, and shares of nobody knows how many people."""
+    for row in survey.opinions:
+        total = sum(row.numbers)
+        if row.shares and min(abs(total - 1), abs(total / 100 - 1)) > _ROUNDED:
+            message = f"the shares add up to {total:g}, not to 1 or 100: they are taken as parts of that"
+            yield row.origin.finding("warning", message, "shares")
+    unknown = [row for row in survey.opinions if row.answered is None]
+    if unknown:
+        message = f"of {len(unknown)} rows nobody says how many people answered, so their sampling noise is not known"
+        yield unknown[0].origin.finding("note", message, "people")

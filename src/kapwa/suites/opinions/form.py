@@ -1,0 +1,107 @@
+"""The form of surveys: one row a question and culture, with how many people chose each option, and the prompts."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from kapwa.datasets.rows import LOCAL, CellProblem, Culture, Filled, FilledTexts, Language, Row, Text, Texts, whole
+
+LETTERS = string.ascii_uppercase[:20]
+_NUMBERS = {
+    "counts": (re.compile(r"\d{1,9}"), "a whole number of people", "Weighted answers: write shares, and people."),
+    "shares": (re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?"), "a share", "Such as 0.25, or 25 (of 100)."),
+}
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PLACE = re.compile(r"\{(question|options|culture)\}")
+
+
+class Opinion(Row):
+    """How the people of one culture answered one question."""
+
+    unique: ClassVar[tuple[str, ...]] = ("question_id", "culture")
+
+    question_id: Filled = Field(description="The question's id, the same in every culture: intervals rest on it.")
+    question: Annotated[Filled, LOCAL] = Field(description="The question, in the row's language.")
+    options: Annotated[FilledTexts, LOCAL] = Field(description="2 to 20 options, in one order in every culture.")
+    counts: Texts = Field((), description="How many people chose each option, in the order of the options.")
+    shares: Texts = Field((), description="Which share of people chose each option, where counts are not known.")
+    people: Annotated[int | None, whole(least=1)] = Field(None, description="How many people the shares are of.")
+    culture: Culture = Field("", description="Whose answers they are, where the card does not say.")
+    language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
+    topic: Text = Field("", description="What it is about, such as family.")
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+    source: Text = Field("", description="The writers' own; never asked or scored.")
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Counts or shares, as they are written."""
+        return tuple(map(float, self.counts or self.shares))
+
+    @property
+    def answered(self) -> int | None:
+        """How many people answered; None where nobody says."""
+        return sum(map(int, self.counts)) if self.counts else self.people
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield options that are too few or the same, and numbers that are none or do not match them."""
+        if not 2 <= len(self.options) <= len(LETTERS):
+            message = f"has {len(self.options)} options, not 2 to {len(LETTERS)}."
+            yield CellProblem("options", message, "Separate options with ';'.")
+        if len({option.casefold() for option in self.options}) < len(self.options):
+            yield CellProblem("options", "names an option twice.", "Add their numbers up, or write them apart.")
+        if bool(self.counts) == bool(self.shares):
+            message = "is filled, and so is 'shares'." if self.counts else "is empty, and so is 'shares'."
+            yield CellProblem("counts", message, "Write counts of people or, where nobody knows them, shares.")
+            return
+        name, texts = ("counts", self.counts) if self.counts else ("shares", self.shares)
+        pattern, what, hint = _NUMBERS[name]
+        odd = next((text for text in texts if not pattern.fullmatch(text)), None)
+        if odd is not None:
+            yield CellProblem(name, f"{odd[:40]!r} is not {what}.", hint)
+        elif len(texts) != len(self.options):
+            message = f"has {len(texts)} numbers for {len(self.options)} options."
+            yield CellProblem(name, message, "Write one for each, parted by ';'; 0 where nobody chose it.")
+        elif not sum(self.numbers):
+            yield CellProblem(name, "says that nobody chose any option.", "Leave the row out.")
+
+
+class Prompt(Row):
+    """How a question is put: texts with the places {question}, {options} and, to ask for a culture, {culture}."""
+
+    unique: ClassVar[tuple[str, ...]] = ("id", "language")
+
+    id: Filled = Field(description="The variant's name, such as person.")
+    text: Annotated[Filled, LOCAL] = Field(description="The prompt; it asks for the letter of one option.")
+    stated: Annotated[Text, LOCAL] = Field("", description="The prompt that asks for percentages (--how stated).")
+    language: Text = Field("", description="For questions of this language; empty: for those that have no other.")
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+
+    @property
+    def names_culture(self) -> bool:
+        """Whether the model is asked to answer as people of a culture."""
+        return "{culture}" in self.text
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield an id that cannot name a variant, and texts without the question or its options."""
+        if not _ID.fullmatch(self.id):
+            yield CellProblem("id", f"{self.id[:40]!r} is not a plain name.", "Use letters, digits, '-', '_' and '.'.")
+        for name in ("text", "stated"):
+            missing = [place for place in ("{question}", "{options}") if place not in getattr(self, name)]
+            if getattr(self, name) and missing:
+                yield CellProblem(name, f"has no {missing[0]}.", "Every prompt shows the question and its options.")
+
+    def render(self, opinion: Opinion, *, stated: bool) -> str:
+        """Return the prompt for one question and culture."""
+        options = zip(LETTERS, opinion.options, strict=False)
+        values = {
+            "question": opinion.question,
+            "options": "\n".join(f"{letter}. {option}" for letter, option in options),
+            "culture": opinion.culture,
+        }
+        # One pass, so that a brace inside of a question is never taken for a place.
+        return _PLACE.sub(lambda place: values[place[1]], self.stated if stated else self.text)

@@ -1,0 +1,364 @@
+"""Survey answers: distances and noise by definition, replies read, floors, persistence, coverage, bad tables."""
+
+import math
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import binom, hypergeom
+
+from kapwa.errors import DataError, KapwaError, UsageError
+from kapwa.records import Answer, ContinuationScore, Item, Response
+from kapwa.stats.pooled import pooled_mean
+from kapwa.suites.base import Selection, Task
+from kapwa.suites.folders.opening import open_task
+from kapwa.suites.opinions import suite
+from kapwa.suites.opinions.judging import (
+    distances,
+    floors,
+    people_of,
+    persistence_words,
+    read_choice,
+    read_percentages,
+)
+
+MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
+OPTIONS = ("Yes", "No", "It depends")
+HEADER = "question_id,culture,language,question,options,counts,shares,people\n"
+
+
+def survey(data: Path | None = None, variants: tuple[str, ...] | None = None, **options: Any) -> Task:
+    return open_task(suite, "opinions/survey", data, Selection(variants), options)
+
+
+def written(folder: Path, rows: str, header: str = HEADER) -> Path:
+    (folder / "opinions.csv").write_text(header + rows, encoding="utf-8")
+    return folder
+
+
+def item(question: str, culture: str, counts: tuple[float, ...], variant: str = "person", people: int = 0) -> Item:
+    fields = {"numbers": counts, "options": OPTIONS[: len(counts)], "people": people, "names_culture": True}
+    return Item(f"{question}/{culture}", "opinions", culture, "en", "", "", variant, question, fields)
+
+
+# --- distances --------------------------------------------------------------------------------------------------
+
+
+def plain_distances(p: list[float], q: list[float]) -> tuple[float, float]:
+    """Total variation and Jensen–Shannon distance (base 2), sum by sum."""
+    variation, divergence = 0.0, 0.0
+    for a, b in zip(p, q, strict=True):
+        variation += abs(a - b) / 2
+        middle = (a + b) / 2
+        for side in (a, b):
+            divergence += side * math.log2(side / middle) / 2 if side > 0 else 0.0
+    return variation, math.sqrt(max(divergence, 0.0))
+
+
+@given(st.integers(2, 20).flatmap(lambda k: st.tuples(*[st.lists(st.integers(0, 50), min_size=k, max_size=k)] * 2)))
+@settings(max_examples=60, deadline=None)
+def test_distances_are_those_of_their_definitions(counts: tuple[list[int], list[int]]) -> None:
+    p, q = ([(number + (place == 0)) / (sum(side) + 1) for place, number in enumerate(side)] for side in counts)
+    values = {name: float(value) for name, value in distances(np.array(p), np.array(q)).items()}
+    variation, distance = plain_distances(p, q)
+    assert values["tv_distance"] == pytest.approx(variation, abs=1e-12)
+    assert values["js_distance"] == pytest.approx(distance, abs=1e-7)
+    assert values["tv_overlap"] == pytest.approx(sum(map(min, p, q)), abs=1e-12)
+    assert values["js_similarity"] == pytest.approx(1 - distance, abs=1e-7)
+    library = jensenshannon(p, q, base=2)
+    assert math.isnan(library) or values["js_distance"] == pytest.approx(library, abs=1e-7)
+    assert all(0 <= value <= 1 for value in values.values())
+
+
+# --- what the model answers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        ("B", 1),
+        (" b. No", 1),
+        ("**C**", 2),
+        ("(A)", 0),
+        ("Answer: C\n\nBecause it depends.", 2),
+        ("It depends.", 2),
+        ("A person there would say B", None),
+        ("A, B or C", None),
+        ("A. Yes\nB. No", None),
+        ("D", None),
+        ("I do not know", None),
+        ("", None),
+    ],
+)
+def test_a_choice_is_read_where_it_is_one(reply: str, place: int | None) -> None:
+    assert read_choice(reply, OPTIONS) == place
+
+
+@pytest.mark.parametrize(
+    ("reply", "shares"),
+    [
+        ("A: 20%\nB: 50%\nC: 30%", (0.2, 0.5, 0.3)),
+        ("Here they are:\n- **C**: 30 %\n- **A. Yes**: 20.0%\n- **B**: 50%.", (0.2, 0.5, 0.3)),
+        ("A: 33%\nB: 33%\nC: 33%", (1 / 3, 1 / 3, 1 / 3)),
+        ("A: 20%\nB: 50%", None),
+        ("A: 20%\nB: 50%\nB: 30%", None),
+        ("A: 20%\nB: 50%\nC: 20%\nD: 10%", None),
+        ("A: 20%\nB: 50%\nC: 60%", None),
+        ("A: 0.2\nB: 0.5\nC: 0.3", None),
+        ("A: 0%\nB: 0%\nC: 0%", None),
+    ],
+)
+def test_percentages_are_read_strictly(reply: str, shares: tuple[float, ...] | None) -> None:
+    read = read_percentages(reply, 3)
+    assert (None if read is None else tuple(read)) == (None if shares is None else pytest.approx(shares))
+
+
+def answers(task: Task, reply: Any) -> list[Answer]:
+    made = []
+    for request in task.requests(task.items()):
+        text = reply(request)
+        if request.kind == "generate":
+            made.append(Answer(request, Response(request.key, text=text, error=None if text is not None else "lost")))
+        else:
+            logs = tuple(ContinuationScore(math.log(share), 1, 1, 1) for share in text)
+            made.append(Answer(request, Response(request.key, logprobs=logs)))
+    return made
+
+
+def value_of(task: Task, made: list[Answer], metric: str, item_id: str) -> Any:
+    rows = task.score(task.items(), made).scores.rows(named=True)
+    (row,) = [row for row in rows if (row["metric"], row["item_id"]) == (metric, item_id)]
+    return row["value"], row["outcome"]
+
+
+def test_likelihoods_of_letters_are_shares(tmp_path: Path) -> None:
+    task = survey(written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\nq,Peru,en,Rain?,Yes;No,,25;75,\n"))
+    assert [request.continuations for request in task.requests(task.items())] == [("A", "B")] * 2
+    assert "Kenya" in next(iter(task.requests(task.items()))).messages[0].content
+    made = answers(task, lambda _request: (0.1, 0.3))  # a quarter and three quarters of what letters have
+    assert value_of(task, made, "tv_distance", "q/Kenya") == (pytest.approx(0.35), "scored")
+    assert value_of(task, made, "tv_distance", "q/Peru") == (pytest.approx(0.0), "scored")
+    assert value_of(task, made[:1], "js_distance", "q/Peru") == (None, "failed")
+    judged = task.score(task.items(), made)
+    assert judged.tables["opinions"]["model"].to_list() == [pytest.approx([0.25, 0.75])] * 2
+    assert judged.tables["cases"]["got"][0] == "Yes 25%; No 75%"
+
+
+def test_samples_are_shares_of_the_replies_that_name_an_option(tmp_path: Path) -> None:
+    task = survey(written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n"), how="samples", samples=5)
+    made = answers(task, lambda request: ["A", "No", "b", "I cannot say", None][request.sample])
+    assert [request.params.temperature for request, _ in made] == [1.0] * 5
+    assert value_of(task, made, "tv_distance", "q/Kenya") == (pytest.approx(0.6 - 1 / 3), "scored")
+    assert value_of(task, made, "unreadable", "q/Kenya") == (pytest.approx(1 / 4), "scored")
+    assert task.score(task.items(), made).notes == ["1 of 4 replies name no option as asked; they count for none."]
+    none = answers(task, lambda _request: "I cannot say")
+    assert value_of(task, none, "tv_overlap", "q/Kenya") == (None, "unparsed")
+    (ceiling,) = [
+        f.value for f in task.floors(task.items()) if (f.name, f.metric) == ("people drawn again", "tv_overlap")
+    ]
+    assert ceiling == pytest.approx(1 - sum(binom.pmf(k, 5, 0.6) * abs(k / 5 - 0.6) for k in range(6)), abs=0.04)
+
+
+def test_options_of_another_way_are_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
+    with pytest.raises(UsageError, match="samples is no option of --how likelihood"):
+        survey(folder, samples=3)
+    with pytest.raises(UsageError, match="There is no way 'guess'"):
+        survey(folder, how="guess")
+    stated = survey(folder, ("plain",), how="stated")
+    assert [request.params.max_new_tokens for request in stated.requests(stated.items())] == [200]
+
+
+def test_prompts_of_the_data_are_asked_in_their_language(tmp_path: Path) -> None:
+    folder = written(tmp_path, "q,Kenya,sw,Mvua?,Ndiyo;Hapana,6;4,,\nq,Peru,es-PE,¿Lluvia {culture}?,Sí;No,6;4,,\n")
+    prompts = "id,language,text\nmtu,sw,{culture}: {question} {options}\nmtu,es,¡{culture}! {question} {options}\n"
+    (folder / "prompts.csv").write_text(prompts, encoding="utf-8")
+    texts = [request.messages[0].content for request in survey(folder).requests(survey(folder).items())]
+    assert texts == ["Kenya: Mvua? A. Ndiyo\nB. Hapana", "¡Peru! ¿Lluvia {culture}? A. Sí\nB. No"]
+    with pytest.raises(UsageError, match="asks for percentages in no language that serves questions in 'sw'"):
+        survey(folder, how="stated")
+
+
+# --- floors and ceilings ----------------------------------------------------------------------------------------
+
+
+def test_noise_of_people_is_that_of_its_definition() -> None:
+    """Of each option the halves' difference is hypergeometric, that of people drawn anew binomial: both exactly."""
+    counts, n = (31, 13, 6), 50
+    items = [item(f"q{number}", "Kenya", counts, people=n) for number in range(40)]
+    marks = {floor.name: floor for floor in floors(items) if floor.metric == "tv_overlap"}
+    half = n // 2
+    halves = sum(
+        hypergeom.pmf(k, n, c, half) * abs(k / half - (c - k) / (n - half)) / 2 for c in counts for k in range(half + 1)
+    )
+    again = sum(binom.pmf(k, n, c / n) * abs(k - c) / n / 2 for c in counts for k in range(n + 1))
+    assert marks["one half of the people"].value == pytest.approx(1 - halves, abs=0.002)
+    assert marks["people drawn again"].value == pytest.approx(1 - again, abs=0.002)
+    assert {marks[name].kind for name in ("one half of the people", "people drawn again")} == {"ceiling"}
+    assert floors(items)[2].by_item == floors(items[:1] + items[1:])[2].by_item  # seeded by the item alone
+
+
+def test_floors_are_those_of_no_preference_and_of_others() -> None:
+    items = [
+        item("q", "Kenya", (3, 1)),
+        item("q", "Peru", (1, 3)),
+        item("q", "Fiji", (4, 0)),
+        item("r", "Fiji", (1, 1)),
+    ]
+    marks = {(floor.name, floor.note): floor for floor in floors(items) if floor.metric == "tv_overlap"}
+    assert {name for name, _ in marks} == {"no preference", "another culture's answers"}  # nobody says how many people
+    assert marks["no preference", "Fiji"].by_item == [0.5, 1.0]
+    others = marks["another culture's answers", ""].by_item
+    assert others is not None
+    assert list(others[:3]) == pytest.approx([(0.5 + 0.75) / 2, (0.5 + 0.25) / 2, (0.75 + 0.25) / 2])
+    assert math.isnan(others[3])
+
+
+# --- persistence, and how often intervals hold ------------------------------------------------------------------
+
+
+def numbers_in(sentence: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.\d+", sentence)]
+
+
+def test_persistence_is_the_ratio_of_both_shifts() -> None:
+    generator = np.random.default_rng(27)
+    items = [
+        item(f"q{q}", f"c{c}", tuple(generator.integers(1, 9, 3)), f"w{w}")
+        for q in range(5)
+        for c in range(3)
+        for w in range(2)
+    ]
+    model = {(made.id, made.variant): generator.dirichlet((1, 1, 1)) for made in items}
+    across, between = [], []
+    for a, b in combinations(items, 2):
+        apart = plain_distances(list(model[a.id, a.variant]), list(model[b.id, b.variant]))[0]
+        if a.cluster == b.cluster and a.variant == b.variant:
+            across.append(apart)
+        elif a.id == b.id:
+            between.append(apart)
+    (sentence,) = persistence_words(items, model)
+    ratio, low, high, cultures, wordings, _ = numbers_in(sentence.replace("95%", ""))
+    assert cultures == pytest.approx(np.mean(across), abs=5e-4)
+    assert wordings == pytest.approx(np.mean(between), abs=5e-4)
+    assert ratio == pytest.approx(np.mean(across) / np.mean(between), abs=0.006)
+    assert low < ratio < high
+    assert persistence_words([made for made in items if made.variant == "w0"], model) == []
+    assert persistence_words([made for made in items if made.culture == "c0"], model) == []
+
+
+def test_intervals_of_persistence_hold() -> None:
+    """150 surveys of 20 questions, seed 5; the truth is the ratio of the shifts' means over many questions."""
+    generator = np.random.default_rng(5)
+
+    def drawn() -> list[float]:
+        items, model = [], {}
+        for question in range(20):
+            base = generator.uniform(0.3, 0.5)
+            moves = generator.gamma(2, 0.03), generator.gamma(2, 0.02)
+            for culture in range(2):
+                for wording in range(2):
+                    made = item(f"q{question}", f"c{culture}", (1, 1), f"w{wording}")
+                    share = min(base + culture * moves[0] + wording * moves[1], 1.0)
+                    items.append(made)
+                    model[made.id, made.variant] = np.array([share, 1 - share])
+        return numbers_in(persistence_words(items, model)[0].replace("95%", ""))
+
+    surveys = [drawn() for _ in range(150)]
+    held = sum(low <= 1.5 <= high for _, low, high, *_ in surveys)
+    assert 0.89 <= held / 150 <= 0.99
+
+
+def test_intervals_of_overlap_hold() -> None:
+    """300 surveys of 30 questions in three cultures, seed 3; the truth is the mean over 20,000 other questions."""
+    generator = np.random.default_rng(3)
+
+    def overlaps(questions: int) -> Any:
+        truth = generator.dirichlet((2, 2, 2, 2), questions)[:, None, :] * np.ones((1, 3, 1))
+        of_culture = 0.7 * truth + 0.3 * generator.dirichlet((1, 1, 1, 1), (questions, 3))
+        people = generator.multinomial(60, of_culture) / 60
+        return distances(0.5 * truth + 0.125, people)["tv_overlap"]
+
+    true = overlaps(20_000).mean()
+    cultures, clusters = ["a", "b", "c"] * 30, [f"q{number}" for number in range(30) for _ in range(3)]
+    held = 0
+    for _ in range(300):
+        estimate = pooled_mean(overlaps(30).ravel(), cultures, clusters)
+        held += estimate.low <= true <= estimate.high
+    assert 0.92 <= held / 300 <= 0.98
+
+
+# --- tables -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "message"),
+    [
+        ("q,Kenya,en,Rain?,Yes,60,,", "options", "has 1 options, not 2 to 20"),
+        ("q,Kenya,en,Rain?,Yes;yes,60;40,,", "options", "names an option twice"),
+        ("q,Kenya,en,Rain?,Yes;No,60;40,1;2,", "counts", "is filled, and so is 'shares'"),
+        ("q,Kenya,en,Rain?,Yes;No,,,", "counts", "is empty, and so is 'shares'"),
+        ("q,Kenya,en,Rain?,Yes;No,60.5;40,,", "counts", "'60.5' is not a whole number of people"),
+        ("q,Kenya,en,Rain?,Yes;No,-1;40,,", "counts", "'-1' is not a whole number of people"),
+        ("q,Kenya,en,Rain?,Yes;No,,nan;1,", "shares", "'nan' is not a share"),
+        ("q,Kenya,en,Rain?,Yes;No,60;40;3,,", "counts", "has 3 numbers for 2 options"),
+        ("q,Kenya,en,Rain?,Yes;No,0;0,,", "counts", "says that nobody chose any option"),
+        ("q,Kenya,en,Rain?,Yes;No,,0.4;0.6,0", "people", "'0' is not a whole number from 1"),
+        ("p,Kenya,en,Rain?,Yes;No;Snow,1;2;3,,", "options", "has 3 options; row 2 asks the same question with 2"),
+        ("p,Fiji,en,Rain?,Yes;No,1;2,,", "question_id", "'p' is already the question_id of row 2"),
+    ],
+)
+def test_bad_tables_name_row_and_column(row: str, column: str, message: str, tmp_path: Path) -> None:
+    folder = written(tmp_path, f"p,Fiji,en,Rain?,Yes;No,1;2,,\n{row}\n")
+    with pytest.raises(DataError) as error:
+        survey(folder)
+    assert (error.value.row, error.value.column) == (3, column)
+    assert message in error.value.message
+    report = suite.check(folder)
+    assert report is not None
+    assert [finding.row for finding in report.findings if finding.severity == "error"] == [3]
+
+
+def test_the_check_says_what_is_odd_and_counts(tmp_path: Path) -> None:
+    folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,,0.4;0.3,\nq,Peru,en,Rain?,Yes;No,60;40,,\n")
+    report = suite.check(folder)
+    assert report is not None
+    assert report.counts["questions"] == 1
+    messages = [finding.message for finding in report.findings]
+    assert any("add up to 0.7" in message for message in messages)
+    assert any("of 1 rows nobody says how many people" in message for message in messages)
+    assert suite.check(tmp_path / "elsewhere") is None
+
+
+def test_a_prompt_shows_question_and_options(tmp_path: Path) -> None:
+    folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
+    (folder / "prompts.csv").write_text("id,text\nbare,{question}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"has no \{options\}"):
+        survey(folder)
+
+
+def test_a_dictionary_of_countries_becomes_rows(tmp_path: Path) -> None:
+    task = survey(MAPPINGS / "globalopinionqa")
+    items = task.items()
+    assert (len(items), len({each.cluster for each in items}), len({each.culture for each in items})) == (73, 20, 4)
+    assert items[0].fields["numbers"] == (0.62, 0.06, 0.25, 0.07)
+    assert people_of(items[0]).sum() == pytest.approx(1)
+    table = (MAPPINGS / "globalopinionqa" / "global_opinions.csv").read_text(encoding="utf-8")
+    (tmp_path / "mapping.yaml").write_bytes((MAPPINGS / "globalopinionqa" / "mapping.yaml").read_bytes())
+    for old, new, message in (
+        ("'Ghana': [0.62,", "'Ghana': [-0.62,", "'-0.62' is not a share"),
+        ("{'Ghana': [0.62, 0.06, 0.25, 0.07],", "{'Ghana': 3,", "holds no list of numbers for each culture"),
+        ("defaultdict(", "os.system(", "holds no list of numbers for each culture"),
+    ):
+        (tmp_path / "t.csv").write_text(table.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(KapwaError) as error:
+            survey(tmp_path)
+        assert isinstance(error.value, DataError)
+        assert (error.value.row, error.value.column) == (2, "selections")
+        assert message in error.value.message
