@@ -170,6 +170,18 @@ class Row(BaseModel):
         yield from ()
 
 
+class GroupedRow(Row):
+    """A row of an item that may be one of a group; what comes of it: :mod:`kapwa.suites.groups`."""
+
+    group: Text = Field("", description="Items of one group are scored together: all right or none, or step by step.")
+    step: Text = Field("", description="Its place in the group's ladder: a number, or a word in the table's order.")
+
+    def contradictions(self) -> Iterator[CellProblem]:
+        """Yield a step of nothing."""
+        if self.step and not self.group:
+            yield CellProblem("step", "is filled, but the row has no group.", "Say in 'group' what it is a step of.")
+
+
 RowT = TypeVar("RowT", bound=Row)
 
 

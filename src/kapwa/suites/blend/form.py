@@ -19,6 +19,7 @@ from kapwa.datasets.rows import (
     Defaults,
     Filled,
     FilledTexts,
+    GroupedRow,
     Language,
     Origin,
     Row,
@@ -43,7 +44,7 @@ Given = tuple[Group, Origin, bool]  # where it was written, and whether it says 
 _Count = Annotated[int | None, whole(least=0)]
 
 
-class QuestionRow(Row):
+class QuestionRow(GroupedRow):
     """One question as a community was asked it, and in English; or in its own language alone."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "culture")
@@ -80,6 +81,7 @@ class QuestionRow(Row):
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield texts that are missing, and a culture or language that cannot be used."""
+        yield from super().contradictions()
         if "english" in self.model_fields_set and not self.english:
             yield CellProblem("english", "is empty.", _FILL)
         if not self.local and not (self.in_english and self.english):
@@ -195,6 +197,8 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         kind=kind,
         language=row.language,
         counted=counted,
+        group=row.group,
+        step=row.step,
     )
     data.oddities += _count_oddities(row, question)
     return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))
