@@ -23,15 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from kapwa.records import Answer, Floor, Item
 from kapwa.stats.clusters import FloatArray
-from kapwa.suites.base import FindFloors, JudgeAnswers, Judged, MetricInfo, TabulateItems, Task, metrics_of
+from kapwa.suites.base import LEADING, FindFloors, JudgeAnswers, Judged, MetricInfo, TabulateItems, Task, metrics_of
 from kapwa.suites.items import group_of, grouped, score_frame, score_row
 
 _INFOS = metrics_of("groups")
-# What a report leads with, beside the task's own.
-LEADING = ("all_right", "gain_")
 
 
 class _Answered(NamedTuple):
@@ -102,16 +101,24 @@ def agreement(values: Sequence[float]) -> float:
     return math.prod(values) + math.prod(1 - value for value in values)
 
 
-def random_agreement(sizes: FloatArray, rights: FloatArray) -> FloatArray:
-    """Return how often groups would agree if right answers fell on their items at random.
+def agreement_excess(sizes: FloatArray, rights: FloatArray) -> FloatArray:
+    """Return how far groups agree beyond what right answers that fall on items at random would give, group by group.
 
-    ``sizes``, ``rights``: (groups,) how many items each has, and how many are right. The mean of what is returned is
-    that of pᵏ + (1 − p)ᵏ over groups of k items, p being the share of all items that are right. Each group's value
-    also holds its part in the error of p (linearised), so that an interval over groups is one of that mean.
+    ``sizes``, ``rights``: (groups,) how many items each has, and how many are right. At random a group of k items
+    agrees with probability pᵏ + (1 − p)ᵏ, p being the share of all items that are right. A group's value is what it
+    adds to the sum over all groups (the jackknife's pseudo-value), so that an interval of their mean allows for the
+    error of p.
     """
-    p = rights.sum() / sizes.sum()
-    slope = (sizes * (p ** (sizes - 1) - (1 - p) ** (sizes - 1))).mean()
-    return np.asarray(p**sizes + (1 - p) ** sizes + slope * (rights - sizes * p) / sizes.mean())
+    agrees = ((rights == 0) | (rights == sizes)).astype(np.float64)
+    kinds, counts = np.unique(sizes, return_counts=True)
+    p, others = rights.sum() / sizes.sum(), (rights.sum() - rights) / (sizes.sum() - sizes)
+    whole = agrees.sum() - _random_agreement(p, kinds) @ counts
+    without = agrees.sum() - agrees - _random_agreement(others[:, None], kinds) @ counts
+    return np.asarray(whole - without - _random_agreement(others, sizes))
+
+
+def _random_agreement(p: ArrayLike, size: FloatArray) -> FloatArray:
+    return np.asarray(p) ** size + (1 - np.asarray(p)) ** size
 
 
 def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Collection[Answer]) -> Judged:
@@ -124,20 +131,20 @@ def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Coll
         values = [known.get((item.variant, item.id, sample), math.nan) for item in members]
         answered.append(_Answered(members, sample, values))
         rows += [_row(item, name, value, sample) for item, name, value in group_values(members, values)]
-    scores = pl.concat([judged.scores, score_frame([*rows, *_random_rows(answered)])])
+    scores = pl.concat([judged.scores, score_frame([*rows, *_excess_rows(answered)])])
     cut = len({group_of(item) for item in items if "group" in item.fields}) - len(groups)
     notes = [f"Groups of which some items were not asked, and which no score of groups counts: {cut}."] if cut else []
     return replace(judged, scores=scores, notes=[*judged.notes, *notes])
 
 
-def _random_rows(answered: Sequence[_Answered]) -> Iterator[dict[str, Any]]:
-    """Yield how far right answers at random would agree, and how far groups agree beyond that."""
+def _excess_rows(answered: Sequence[_Answered]) -> Iterator[dict[str, Any]]:
+    """Yield how far groups agree beyond chance, culture by culture; one group alone does not tell."""
     judged = [group for group in answered if not group.members[0].fields["step"] and not math.isnan(sum(group.values))]
     for groups in grouped(judged, lambda group: (group.members[0].culture, group.members[0].variant)).values():
         sizes, rights = (np.array([of(group.values) for group in groups], dtype=np.float64) for of in (len, sum))
-        for group, random in zip(groups, random_agreement(sizes, rights).tolist(), strict=True):
-            yield _row(group.members[0], "consistency_random", random, group.sample)
-            yield _row(group.members[0], "consistency_excess", agreement(group.values) - random, group.sample)
+        if len(groups) > 1:
+            for group, value in zip(groups, agreement_excess(sizes, rights).tolist(), strict=True):
+                yield _row(group.members[0], "consistency_excess", value, group.sample)
 
 
 def _row(item: Item, name: str, value: float, sample: int) -> dict[str, Any]:
