@@ -81,7 +81,6 @@ class QuestionRow(GroupedRow):
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield texts that are missing, and a culture or language that cannot be used."""
-        yield from super().contradictions()
         if "english" in self.model_fields_set and not self.english:
             yield CellProblem("english", "is empty.", _FILL)
         if not self.local and not (self.in_english and self.english):

@@ -113,7 +113,6 @@ class ChoiceRow(GroupedRow):
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
-        yield from super().contradictions()
         for name, cell in (self.model_extra or {}).items():
             if not isinstance(cell, str):
                 yield CellProblem(name, "is a list, but one text is needed.")

@@ -84,7 +84,6 @@ class Situation(GroupedRow):
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the responses impossible to score, and glosses that do not match them."""
-        yield from super().contradictions()
         yield from response_problems(self.best, self.relevant, self.irrelevant)
         glossed = ("relevant", self.relevant, self.relevant_en), ("irrelevant", self.irrelevant, self.irrelevant_en)
         for name, responses, glosses in glossed:
