@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import kapwa
 from kapwa.errors import DataError
 from kapwa.records import Item
+from kapwa.report.overview import group_sentences
+from kapwa.report.view import arrange
 from kapwa.suites.base import Selection
 from kapwa.suites.groups import agreement_excess
 from kapwa.suites.items import linked, select
@@ -96,7 +98,7 @@ ANSWERS = st.lists(st.booleans(), min_size=12, max_size=12)
 
 
 @given(ANSWERS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_a_group_is_right_where_each_of_its_items_is(
     tmp_path_factory: pytest.TempPathFactory, right: list[bool]
 ) -> None:
@@ -113,7 +115,7 @@ def test_a_group_is_right_where_each_of_its_items_is(
 
 
 @given(st.lists(st.booleans(), min_size=9, max_size=9))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_a_gain_is_the_mean_difference_within_groups(
     tmp_path_factory: pytest.TempPathFactory, right: list[bool]
 ) -> None:
@@ -142,6 +144,20 @@ def test_a_guess_is_right_in_a_whole_group_as_the_product_says(tmp_path: Path) -
     by_item = floors["always A", ""].by_item
     assert by_item is not None
     assert [value for value in by_item if not math.isnan(value)] == [1.0, 0.0]
+
+
+def test_a_report_tells_groups_and_gains_in_words(tmp_path: Path) -> None:
+    rows = [("a", "", "A", "Peru"), ("a", "", "A", "Peru"), *(("b", step, "A", "Peru") for step in ("less", "more"))]
+    task = kapwa.load_task("blend/mcq", data=choices(tmp_path, rows))
+    replies = [
+        {"item_id": one.id, "variant": one.variant, "text": "B" if one.fields["step"] else "A"} for one in task.items()
+    ]
+    pl.DataFrame(replies).write_ndjson(tmp_path / "replies.jsonl")
+    run = kapwa.evaluate(task, kapwa.load_model(f"replay:{tmp_path / 'replies.jsonl'}"), out=tmp_path, progress=False)
+    assert group_sentences(arrange([run])[0]) == [
+        "Groups with every item right: replies.jsonl 100.0% (no interval); guessing would give 11.1%.",
+        "Gain from “less” to “more” (paired by group): replies.jsonl 0.0 points (no interval).",
+    ]
 
 
 # --- what belongs together ----------------------------------------------------------------------------------

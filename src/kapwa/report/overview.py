@@ -65,7 +65,7 @@ def group_sentences(view: TaskView) -> list[str]:
                 between = wording.change_interval(row["low"], row["high"], wording.SHARE)
             ends = "95% interval " * wording.known(row["low"]) + between
             guess = f"; {base.words} would give {wording.amount(base.value, info)}" if base else ""
-            said.append(f"{wording.isolate(label)}, {view.titles[name]}: {value} ({ends}){guess}.")
+            said.append(f"{view.titles[name]}: {wording.isolate(label)} {value} ({ends}){guess}.")
     return said
 
 

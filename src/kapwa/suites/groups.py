@@ -132,7 +132,8 @@ def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Coll
         answered.append(_Answered(members, sample, values))
         rows += [_row(item, name, value, sample) for item, name, value in group_values(members, values)]
     scores = pl.concat([judged.scores, score_frame([*rows, *_excess_rows(answered)])])
-    cut = len({group_of(item) for item in items if "group" in item.fields}) - len(groups)
+    parts = grouped((item for item in items if "group" in item.fields), group_of).values()
+    cut = sum(len(members) < members[0].fields["group_size"] for members in parts)
     notes = [f"Groups of which some items were not asked, and which no score of groups counts: {cut}."] if cut else []
     return replace(judged, scores=scores, notes=[*judged.notes, *notes])
 
