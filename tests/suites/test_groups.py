@@ -207,6 +207,35 @@ def test_a_group_with_an_answer_missing_has_no_score(tmp_path: Path) -> None:
     assert rows.select("value", "outcome").rows() == [(None, "failed")]
 
 
+def test_situations_and_short_answers_have_groups_too(tmp_path: Path) -> None:
+    card = "culture: Philippines\nlanguage: en\ntitle: t\nversion: '1'\nlicence: CC0-1.0\nauthors: [a]\ncollected: c\n"
+    card += "consent: none needed\nreviewed_by_native_speakers: false\nlimits: [few]\n"
+    tables = {
+        "k": {
+            "situations.csv": "id,cluster,category,topic,context,best,relevant,irrelevant,group,step\n"
+            "1,s,c,t,Rain.,a,a;b;c,d;e;f,g,less\n2,s,c,t,Much rain.,a,a;b;c,d;e;f,g,more\n"
+        },
+        "q": {
+            "questions.csv": "id,topic,local,group\nq1,Food,What is drunk?,g\nq2,Food,What is eaten?,g\n",
+            "answers.csv": "id,local\nq1,tea\nq2,rice\n",
+            "prompts.csv": "id,english,local\ninst-4,{q},{q}\n",
+        },
+    }
+    for folder, files in tables.items():
+        (tmp_path / folder).mkdir()
+        for name, text in {"card.yaml": card, **files}.items():
+            (tmp_path / folder / name).write_text(text, encoding="utf-8")
+    situations = kapwa.load_task("kalahi/mc", data=tmp_path / "k")
+    assert situations.headline == ("mc1", "mc2", "gain_2")
+    floors = {(floor.metric, floor.name): floor.value for floor in situations.floors(situations.items())}
+    assert floors["step_2", "chance"] == 0.25
+    short = kapwa.load_task("blend/saq", data=tmp_path / "q")
+    assert {one.cluster for one in short.items()} == {"q1"}
+    rows = [{"item_id": one.id, "variant": one.variant, "text": "tea"} for one in short.items()]
+    found = estimates(kapwa.score_responses(short, pl.DataFrame(rows)), culture="Philippines")
+    assert (found["sem_b"], found["all_right"], found["consistency"]) == (0.5, 0.0, 0.0)
+
+
 # --- bad input ----------------------------------------------------------------------------------------------
 
 
