@@ -1,6 +1,6 @@
 """Every metric of the three suites says which end is better, or is known to have no better end."""
 
-from kapwa.suites.base import MetricInfo
+from kapwa.suites.base import MetricInfo, metrics_of
 from kapwa.suites.blend.mcq_judging import GENERATE_METRICS, LIKELIHOOD_METRICS
 from kapwa.suites.blend.saq_grading import saq_metrics
 from kapwa.suites.eecc.task import METRICS as EECC
@@ -14,9 +14,11 @@ TABLES = {
     "blend/mcq generate": GENERATE_METRICS,
     "blend/mcq likelihood": LIKELIHOOD_METRICS,
     "eecc/qa": EECC,
+    "groups": metrics_of("groups"),
 }
-# A text is neither better nor worse for its length, its variety, or for naming whom it speaks to.
-NEITHER = {"words", "distinct", "named"}
+# A text is neither better nor worse for its length, its variety, or for naming whom it speaks to; nor is a model that
+# is wrong in every item of a group, or that a ladder helps.
+NEITHER = {"words", "distinct", "named", "consistency", "consistency_excess", "gain"}
 LOWER = {
     *("refused", "empty", "truncated", "other_language", "answered_other_language"),
     *("too_many", "answered_in_english"),

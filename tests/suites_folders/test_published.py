@@ -16,10 +16,12 @@ FOLDERS = sorted(path.name for path in MAPPINGS.iterdir() if path.is_dir())
 EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
     "arabculture": (20, 4, {"ar"}, 1 / 3),
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
+    "culturalbench-hard": (20, 4, {"en"}, 1 / 2),
     "global-mmlu": (10, 2, {"am", "fil"}, 1 / 4),
     "include": (20, 4, {"sq", "eu", "ta", "sw"}, 1 / 4),
     "milu": (20, 2, {"hi", "or"}, 1 / 4),
     "normad": (20, 4, {"en"}, 1 / 3),
+    "normad-ladder": (60, 4, {"en"}, 1 / 3),
     "semeval-2026-task-7-choice": (20, 4, {"ms", "ta", "en", "ga"}, 1 / 4),
     "semeval-2026-task-7-short": (20, 4, {"es", "en", "id", "am"}, None),
 }

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -26,6 +27,7 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
 )
 from pydantic.json_schema import SkipJsonSchema
@@ -168,6 +170,21 @@ class Row(BaseModel):
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what is wrong with cells that are sound on their own."""
         yield from ()
+
+
+def _of_a_group(step: str, info: ValidationInfo) -> str:
+    if step and not info.data.get("group"):
+        raise cell_error("is filled, but the row has no group.", "Say in 'group' what it is a step of.")
+    return step
+
+
+class GroupedRow(Row):
+    """A row of an item that may be one of a group; what comes of it: :mod:`kapwa.suites.groups`."""
+
+    group: Text = Field("", description="Items of one group are scored together: all right or none, or step by step.")
+    step: Annotated[Text, AfterValidator(_of_a_group)] = Field(
+        "", description="Its place in the group's ladder: a number, or a word in the table's order."
+    )
 
 
 RowT = TypeVar("RowT", bound=Row)

@@ -14,6 +14,7 @@ from kapwa.report import wording
 from kapwa.report.table import Cell, Column, Table, amount_column, count_column, text_column
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, isolate
+from kapwa.suites.base import LEADING
 
 OVER_ALL = "mean over cultures"
 _SCHEMA = {
@@ -63,7 +64,8 @@ def _is_part(manifest: Mapping[str, Any]) -> bool:
 def _rows(view: TaskView, left: Collection[str], cultures: Collection[str]) -> Iterator[tuple[Any, ...]]:
     """Yield each system's headline metrics in the cultures touched, and over all: with all items, and without some."""
     kept = ~pl.col("item_id").is_in(list(left))
-    for metric in view.headline:
+    # Without one of its items a group is none.
+    for metric in (name for name in view.headline if not name.startswith(LEADING)):
         for i, label in enumerate(view.labels):
             items = view.item_values(i, metric)
             values = [

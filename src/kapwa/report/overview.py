@@ -18,6 +18,7 @@ from kapwa.stats.families import adjust_p_values
 from kapwa.stats.resampling import LEAST_REPLICATES
 from kapwa.stats.spread import shares_of
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs
+from kapwa.suites.base import LEADING
 
 TaskMetric = tuple[TaskView, str]  # a task, and a metric of it
 
@@ -46,6 +47,26 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
             row = rows.setdefault(system, [None] * len(columns))
             row[place] = None if mean is None else {**mean, "run": i}
     return rows
+
+
+def group_sentences(view: TaskView) -> list[str]:
+    """Tell what groups of items scored, and what ladders gained: a sentence a system and metric; [] of other items."""
+    names = [name for name in view.headline if name.startswith(LEADING)]
+    subject = view.subjects[0] if len(view.subjects) == 1 else None
+    said = []
+    for label, estimates in model_rows([(view, name) for name in names]).items():
+        for name, row in zip(names, estimates, strict=True):
+            if row is None or not wording.known(row["value"]):
+                continue
+            info, base = view.metrics[name], view.marks(subject, name, run=row["run"]).base
+            value, between = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
+            if not wording.is_share(info):
+                value = f"{wording.change(row['value'], wording.SHARE)} points"
+                between = wording.change_interval(row["low"], row["high"], wording.SHARE)
+            ends = "95% interval " * wording.known(row["low"]) + between
+            guess = f"; {base.words} would give {wording.amount(base.value, info)}" if base else ""
+            said.append(f"{view.titles[name]}: {wording.isolate(label)} {value} ({ends}){guess}.")
+    return said
 
 
 def direction(view: TaskView, metric: str) -> int:

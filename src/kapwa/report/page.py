@@ -40,6 +40,7 @@ from kapwa.report.wording import isolate
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
 from kapwa.stats.families import check_margin
+from kapwa.suites.base import LEADING
 
 Part = dict[str, Any]  # what the template is told of a section
 Pairs = Sequence[Mapping[str, Any]]  # comparisons of every two systems of a task
@@ -228,10 +229,11 @@ def _differences(view: TaskView, frame: pl.DataFrame, key: str, caption: str) ->
 
 
 def _sentences(view: TaskView) -> list[str]:
-    """Tell the first headline metric of every system."""
+    """Tell the first headline metric of every system, then what groups of items scored."""
+    groups = overview.group_sentences(view) if any(name.startswith(LEADING) for name in view.headline) else []
     if view.many:
-        return summaries.across_sentences(view)
-    return [sentences.score_sentence(reading) for reading in sentences.readings(view, view.subjects[0])]
+        return [*summaries.across_sentences(view), *groups]
+    return [*map(sentences.score_sentence, sentences.readings(view, view.subjects[0])), *groups]
 
 
 def _scores(view: TaskView) -> list[Table]:

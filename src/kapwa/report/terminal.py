@@ -13,6 +13,7 @@ from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
 from kapwa.report.board import board_table
 from kapwa.report.comparisons import over_cultures, variant_name
+from kapwa.report.overview import group_sentences
 from kapwa.report.render import new_table, plain, terminal_table
 from kapwa.report.sentences import outcome_words
 from kapwa.report.summaries import over_sentences, spread_words
@@ -21,6 +22,7 @@ from kapwa.report.wording import label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
 from kapwa.stats.families import is_clear
+from kapwa.suites.base import LEADING
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -50,6 +52,10 @@ def render_run(run: Run) -> Group:
     return Group(
         terminal_table(board),
         *([Text(_cultures(view))] if len(view.subjects) > 1 else []),
+        *(
+            Text(plain(line))
+            for line in (group_sentences(view) if any(name.startswith(LEADING) for name in view.headline) else ())
+        ),
         Text(f"{board.note} {measured}", style="dim"),
         *(Text(plain(line), style="yellow") for line in notes.warnings(view)),
         *([Text(f"Of all answers, {lost}.", style="yellow")] if lost else []),

@@ -85,6 +85,10 @@ def floor_words(suite: str) -> dict[str, tuple[str, str]]:
     return {row["name"]: (row["sentence"], row["picture"]) for row in rows}
 
 
+# How metrics of groups begin that a report leads with, beside the task's own (:mod:`kapwa.suites.groups`).
+LEADING = ("all_right", "gain_")
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """An option of a task: a keyword of :func:`kapwa.load_task`, and of the command line where it has a ``metavar``.

@@ -6,12 +6,13 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 import polars as pl
 
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import DataError, UsageError, nearest
 from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Message, Outcome, Params, Request, Response
 from kapwa.suites.base import Selection
 
@@ -37,8 +38,10 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
     ``known`` are the variants the suite has, ``default`` those taken when none is named. ``limit`` counts
     items of each culture and variant, so that a short run still touches every culture. Drawn at random are whole
     clusters (the last may be cut), the same ones in every culture and variant: intervals rest on clusters, and what is
-    compared is paired by them.
+    compared is paired by them. Items of groups come :func:`linked`.
     """
+    if any("group" in item.fields for item in items):
+        items = linked(items)
     variants = selection.variants or tuple(default)
     for variant in variants:
         if variant not in known:
@@ -66,6 +69,36 @@ def select(items: Sequence[Item], selection: Selection, *, known: Sequence[str],
     groups = grouped(places, lambda place: (chosen[place].culture, chosen[place].variant))
     kept = {place for group in groups.values() for place in group[: selection.limit]}
     return [item for place, item in enumerate(chosen) if place in kept]
+
+
+def linked(items: Sequence[Item]) -> list[Item]:
+    """Return all items of the data, those of groups with what only all of them tell.
+
+    ``fields["group_size"]``: how many items the group has; ``fields["steps"]``: the steps of all groups, in the order
+    of their numbers, or else as they first stand. ``cluster``: that of the group's first item, for items of one group
+    depend on each other. Raises DataError for a group in which some items have no step.
+    """
+    groups = grouped((item for item in items if "group" in item.fields), group_of)
+    steps = [step for step in dict.fromkeys(str(item.fields.get("step", "")) for item in items) if step]
+    if all(step.isdecimal() for step in steps):
+        steps.sort(key=int)
+    clusters: dict[str, str] = {}
+    told = []
+    for item in items:
+        if "group" in item.fields:
+            members, name = groups[group_of(item)], item.fields["group"]
+            if not item.fields["step"] and any(member.fields["step"] for member in members):
+                message = f"the item {item.id!r} has no step, but others of its group {name!r} have one."
+                raise DataError(message, column="step", hint="Name a step in every row of a group, or in none.")
+            fields = {**item.fields, "group_size": len(members), "steps": steps}
+            item = replace(item, fields=fields, cluster=clusters.setdefault(name, item.cluster))  # noqa: PLW2901
+        told.append(item)
+    return told
+
+
+def group_of(item: Item) -> tuple[str, str, str]:
+    """Return which group an item is of: groups are of one culture and variant."""
+    return item.culture, item.variant, item.fields["group"]
 
 
 def lot(seed: int, *names: str) -> bytes:

@@ -19,6 +19,7 @@ from kapwa.datasets.rows import (
     Defaults,
     Filled,
     FilledTexts,
+    GroupedRow,
     Language,
     Origin,
     Row,
@@ -43,7 +44,7 @@ Given = tuple[Group, Origin, bool]  # where it was written, and whether it says 
 _Count = Annotated[int | None, whole(least=0)]
 
 
-class QuestionRow(Row):
+class QuestionRow(GroupedRow):
     """One question as a community was asked it, and in English; or in its own language alone."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "culture")
@@ -195,6 +196,8 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         kind=kind,
         language=row.language,
         counted=counted,
+        group=row.group,
+        step=row.step,
     )
     data.oddities += _count_oddities(row, question)
     return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))

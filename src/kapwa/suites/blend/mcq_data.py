@@ -19,6 +19,7 @@ from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
     Filled,
+    GroupedRow,
     Origin,
     Row,
     Text,
@@ -48,7 +49,7 @@ class ChoiceQuestion:
 
     ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one; ``cultures`` whose
     answer each option is ("dummy" in the released file for options that a model made up). ``prompt``: the whole
-    text asked, where the file gives one.
+    text asked, where the file gives one. ``group``, ``step``: see :mod:`kapwa.suites.groups`.
     """
 
     id: str
@@ -61,6 +62,8 @@ class ChoiceQuestion:
     answer: str
     prompt: str | None = None
     language: str = "en"
+    group: str = ""
+    step: str = ""
 
     @property
     def letters(self) -> str:
@@ -72,7 +75,7 @@ _SafeText = Annotated[Text, BeforeValidator(rearm)]
 _SafeFilled = Annotated[Filled, BeforeValidator(rearm)]
 
 
-class ChoiceRow(Row):
+class ChoiceRow(GroupedRow):
     """A question with two to twenty options, ``option_A`` first; other columns may stand beside these.
 
     ``culture_A`` and so on: whose answer each option is, where somebody knows it.
@@ -100,7 +103,8 @@ class ChoiceRow(Row):
         options = tuple(filter(None, self._by_letter("option")))
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language)
+        more = {"language": self.language, "group": self.group, "step": self.step}
+        return ChoiceQuestion(*named, options, cultures, self.answer, **more)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
         """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""

@@ -56,6 +56,7 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
             "letters": question.letters,
             "answer": question.answer,
             "cultures": question.cultures,
+            **({"group": question.group, "step": question.step} if question.group else {}),
         },
     )
 

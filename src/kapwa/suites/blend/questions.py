@@ -69,7 +69,8 @@ class Question:
     ``language`` the BCP-47 code of ``local``; one of the texts may be "", and then the question cannot be asked in
     that language. ``counted`` is False where the answers are a list of right ones and nobody knows how many people gave
     each: all have one vote then. ``idks`` counts annotators without an answer, by key: the three
-    of :data:`IDK_KEYS` always, and any other key that the file holds.
+    of :data:`IDK_KEYS` always, and any other key that the file holds. ``group``, ``step``: of what it is one of several
+    items, if of any (:mod:`kapwa.suites.groups`).
     """
 
     country: str
@@ -82,6 +83,8 @@ class Question:
     kind: Kind
     language: str
     counted: bool = True
+    group: str = ""
+    step: str = ""
 
     @property
     def item_id(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,7 +144,7 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     reading = Reading(mapping, folder)
     converted = Converted(problems=reading.problems, left_out=reading.left_out, oddities=reading.oddities)
     languages: dict[str, tuple[str, Origin]] = {}
-    rows = list(reading.rows())
+    rows = [(origin, at_step) for origin, fields in reading.rows() for at_step in _at_steps(mapping, origin, fields)]
     locales = _clashing_locales(mapping, rows)
     for origin, fields in rows:
         row = MappedRow(mapping, origin, fields, languages, locales)
@@ -155,6 +155,17 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     if not converted.tables:  # a suite of nothing is no suite
         converted.problems += converted.left_out
     return converted
+
+
+def _at_steps(mapping: ColumnMapping, origin: Origin, fields: Mapping[str, Field]) -> Iterator[Mapping[str, Field]]:
+    """Yield the fields of a row at each step of the mapping's ladder, a group; as they are where it has no steps."""
+    if not mapping.steps:
+        yield fields
+    name = fields.get("id") or Field(f"{origin.path.stem}-{origin.row}", origin, "id")
+    for step, columns in mapping.steps.items():
+        texts = {field: fields[f"{step}/{field}"] for field in columns}
+        named = {"id": name._replace(cell=f"{name.cell}-{step}"), "step": name._replace(cell=step)}
+        yield {"group": name, **fields, **texts, **named}
 
 
 def _clashing_locales(mapping: ColumnMapping, rows: Iterable[tuple[Origin, Mapping[str, Field]]]) -> frozenset[Locale]:
@@ -217,6 +228,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
+        **{field: row.text(field) for field in ("group", "step") if row.has(field)},
     }
     for place in ALL_LETTERS[: len(options)]:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")

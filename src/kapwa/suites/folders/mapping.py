@@ -21,7 +21,7 @@ HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
-_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer")
+_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer", "group", "step")
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
@@ -114,6 +114,7 @@ class ColumnMapping(BaseModel):
     parts: dict[str, Word] = Field(default_factory=dict)
     only: Only = Field(default_factory=dict)
     join: Join | list[Join] = Field(default_factory=list)
+    steps: dict[Word, dict[str, Word]] = Field(default_factory=dict)
     non_answers: list[Word] = Field(default_factory=list)
     answer_is: HowAnswered = "letter"
     skip_bad_rows: bool = False
@@ -128,6 +129,12 @@ class ColumnMapping(BaseModel):
     def joins(self) -> tuple[Join, ...]:
         """The tables that rows are put together with."""
         return (self.join,) if isinstance(self.join, Join) else tuple(self.join)
+
+    @property
+    def every_column(self) -> dict[str, str]:
+        """The column of each field, of those that a step gives by "step/field"."""
+        named = {f"{step}/{name}": column for step, fields in self.steps.items() for name, column in fields.items()}
+        return {**self.columns, **named}
 
     @field_validator("parts")
     @classmethod
@@ -157,9 +164,11 @@ class ColumnMapping(BaseModel):
     def _fits(self) -> ColumnMapping:
         known = FIELDS[self.form]
         joined = [name for join in self.joins for name in join.columns]
+        stepped = list(dict.fromkeys(name for fields in self.steps.values() for name in fields))
         for part, names, allowed in (
             ("columns", self.columns, known),
             ("join", joined, known),
+            ("steps", stepped, known),
             ("constants", self.constants, known),
             ("values", self.values, known),
             ("separators", self.separators, LISTS[self.form]),
@@ -167,14 +176,14 @@ class ColumnMapping(BaseModel):
             for name in names:
                 if name not in allowed:
                     raise ValueError(f"{part}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
-        fields = [*self.columns, *self.constants, *joined]
+        fields = [*self.columns, *self.constants, *joined, *stepped]
         for needed in NEEDED[self.form]:
             if not any(name in fields for name in needed):
                 raise ValueError(f"columns: {' or '.join(needed)} is missing; {self.form} needs it")
         twice = next((name for name in self.constants if name in self.columns), None)
-        twice = twice or next((name for name in joined if fields.count(name) > 1), None)
+        twice = twice or next((name for name in (*joined, *stepped) if fields.count(name) > 1), None)
         if twice:
-            part = "constants" if twice in self.constants else "join"
+            part = "constants" if twice in self.constants else "steps" if twice in stepped else "join"
             raise ValueError(f"{part}: {twice!r} is in columns too; keep one")
         for part in ("prompts", "non_answers"):
             if self.form != "blend/saq" and getattr(self, part):

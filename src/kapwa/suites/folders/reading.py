@@ -16,6 +16,8 @@ from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.tables_io import RowError
 
+# A part of a column that is made of others, such as "{title}: {body}".
+_PART = re.compile(r"\{([^{}]+)\}")
 # Stands for a column that holds the name of the row's file, from the folder on: "am/test.csv".
 FILE = "@file"
 # A folder of Kapwa's own forms has no ``.json``, which may be a file of anything.
@@ -30,6 +32,9 @@ class Field(NamedTuple):
     cell: Cell
     origin: Origin
     column: str
+
+
+Fields = Mapping[str, Field]
 
 
 @dataclass
@@ -51,10 +56,10 @@ class Reading:
 
         Of two rows of one table that are put together, only the first is a row of its own.
         """
-        mapping = self.mapping
-        tables = self._tables(mapping.tables, {**mapping.columns, **{name: name for name in mapping.only}})
+        mapping, columns = self.mapping, self.mapping.every_column
+        tables = self._tables(mapping.tables, {**columns, **{name: name for name in mapping.only}})
         rows = [row for table in tables for row in _wanted_rows(table, mapping.only)]
-        fields = {origin: _fields(mapping.columns, cells, origin) for origin, cells in rows}
+        fields = {origin: _fields(columns, cells, origin) for origin, cells in rows}
         joined: set[Origin] = set()
         for join in mapping.joins:
             others = self._others(join)
@@ -123,10 +128,11 @@ class Reading:
                     continue
                 if file not in self.tables:
                     self.tables[file] = self._table(file)
-                table, oddities = named_alike(self.tables[file], needed.values())
+                wanted = [(name, part) for name, column in needed.items() for part in _PART.findall(column) or [column]]
+                table, oddities = named_alike(self.tables[file], [part for _, part in wanted])
                 self.oddities += oddities
-                table = self._with_paths(table, needed.values())
-                missing = [each for each in needed.items() if table.header and each[1] not in table.header]
+                table = _with_texts(self._with_paths(table, [part for _, part in wanted]), needed.values())
+                missing = [each for each in wanted if table.header and each[1] not in table.header]
                 for field_name, column in missing:
                     hint = f"The mapping takes {field_name!r} from it. {nearest(column, table.header)}"
                     self.problems.append(Origin(file, 1).problem("is missing.", column, hint))
@@ -179,6 +185,21 @@ class Reading:
                 records.append(Record(record.row, {**record.cells, path: cell}))
             table = table._replace(header=(*table.header, path), records=records)
         return table
+
+
+def _with_texts(table: Table, columns: Iterable[str]) -> Table:
+    """Return a table with a column for each text among ``columns`` that is made of others: "{title}: {body}"."""
+    for text in columns:
+        names = set(_PART.findall(text))
+        if names and names <= set(table.header):
+            records = [Record(row, {**cells, text: _filled(text, cells)}) for row, cells in table.records]
+            table = table._replace(header=(*table.header, text), records=records)
+    return table
+
+
+def _filled(text: str, cells: Mapping[str, Cell]) -> str:
+    texts = {name: cell if isinstance(cell, str) else "; ".join(cell) for name, cell in cells.items()}
+    return _PART.sub(lambda match: texts.get(match[1], ""), text)
 
 
 def parts_of(cell: str, form: str) -> dict[str, str] | None:

@@ -14,9 +14,9 @@ from kapwa.datasets.rows import (
     Culture,
     Filled,
     FilledTexts,
+    GroupedRow,
     Language,
     Origin,
-    Row,
     Text,
     Texts,
     YesNo,
@@ -51,7 +51,7 @@ SEVERAL = "Write at least three responses, separated by ';'."
 PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
-class Situation(Row):
+class Situation(GroupedRow):
     """One variation of a situation; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -165,7 +165,8 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         }
         filled = {name: value for name, value in gloss.items() if value}
         prompt = "\n".join(filter(None, parts.values()))
-        entries.append(Entry(situation_item(row, variant, prompt, parts, filled), row.origin))
+        more = {"group": row.group, "step": row.step} if row.group else {}
+        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **more), row.origin))
     return entries
 
 
