@@ -176,7 +176,9 @@ class _Reader:
             # "A is tempting, but" says something of A.
             of_letter = opening and first.how == "alone" and _GOES_ON.match(self.prose, first.end)
             opening = None if of_letter else opening
-            if self.turns.correction.search(between) or (of_letter and after.how == "stated" and not _STOP.search(between)):
+            if self.turns.correction.search(between) or (
+                of_letter and after.how == "stated" and not _STOP.search(between)
+            ):
                 stands = after
             elif (after.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
                 continue
