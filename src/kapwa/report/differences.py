@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.comparisons import place_words, variant_name
 from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
-from kapwa.report.table import NONE, Cell, Column, Row, Table, p_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column, p_column
 from kapwa.report.view import Confusion, TaskView
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.families import is_clear
@@ -119,4 +119,46 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
         shown=ranked.head(MOST_OTHERS),
         note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
         "several cultures.",
+    )
+
+
+def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
+    """Which label a model chooses where another is right, over all cultures; the CSV holds each culture and metric."""
+    first = {name: frame[name][0] for name in ("variant", "metric")}
+    kept = frame.filter(**first)
+    # Of several languages the labels of the one with most questions stand for all.
+    labels: dict[int | None, str | None] = {}
+    for row in kept.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
+        labels.setdefault(row["right_place"], row["right"])
+        labels.setdefault(row["chosen_place"], row["chosen"])
+    heads = {place: clean(labels[place] or "no one label") for place in sorted(labels, key=lambda at: (at is None, at))}
+    pairs = kept.group_by("right_place", "chosen_place").agg(pl.sum("n"))
+    shown = pairs.with_columns(of=pl.sum("n").over("right_place")).sort("right_place", "chosen_place", nulls_last=True)
+    note = "In per cent of the questions where the label of the row is right."
+    for name, agreement in view.table("scale_agreement"):
+        for row in agreement.filter(culture="", **first).iter_rows(named=True):
+            between = wording.interval(row["low"], row["high"], {})
+            note += f" Quadratic-weighted κ {wording.amount(row['kappa'], {})} ({between})." if name == run else ""
+
+    def share(row: Row) -> Cell:
+        return Cell(
+            wording.decimal(100 * row["n"] / row["of"], 0),
+            number=True,
+            strong=row["right_place"] == row["chosen_place"],
+        )
+
+    return Table(
+        key=f"{view.slug}-scale-{run}-{view.labels[run]}",
+        caption=f"The label chosen, by the label that is right: {isolate(view.labels[run])}, "
+        f"{variant_name(first['variant'])}",
+        frame=frame,
+        columns=[
+            Column("Right", lambda row: Cell(heads[row["right_place"]])),
+            count_column("Questions", "of"),
+            Column("", share, spread=True, none=Cell("0", number=True, muted=True)),
+        ],
+        shown=shown,
+        by=("right_place",),
+        across=("chosen_place", heads),
+        note=note,
     )

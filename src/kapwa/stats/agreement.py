@@ -151,7 +151,8 @@ def weighted_kappa(ratings: ArrayLike, clusters: ArrayLike | None = None) -> Est
     1 − the mean squared distance of the two numbers of a unit over that of any two; Lin's concordance. The interval is
     Fisher's z with the jackknife error of leaving out each of the ``clusters`` (None: each unit) and Student's t
     (Lin 1989): 93 to 97 of 100 hold the true value from 50 clusters on, 91 from 20. ``low`` and ``high`` are None with
-    fewer than two clusters, and where without one of them kappa is 1 or undefined. Equal numbers give None.
+    fewer than two clusters, where without one of them kappa is 1 or undefined, and where it is the same without any of
+    them, as for one who always says the same: an interval of no width would claim certainty. Equal numbers give None.
     """
     from scipy.special import stdtrit
 
@@ -167,7 +168,8 @@ def weighted_kappa(ratings: ArrayLike, clusters: ArrayLike | None = None) -> Est
     if groups >= 2 and not np.isnan(kappas).any() and np.abs(kappas).max() < 1:
         z = np.arctanh(kappas)
         error = np.sqrt((groups - 1) / groups * ((z[1:] - z[1:].mean()) ** 2).sum())
-        low, high = np.tanh(z[0] + stdtrit(groups - 1, 0.975) * error * np.array([-1, 1]))
+        if error > 1e-12:
+            low, high = np.tanh(z[0] + stdtrit(groups - 1, 0.975) * error * np.array([-1, 1]))
     known = none_if_nan(kappas[0]), None, none_if_nan(low), none_if_nan(high)
     return Estimate(*known, len(first), groups, "jackknife-fisher-z")
 

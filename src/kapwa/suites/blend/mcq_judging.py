@@ -325,7 +325,9 @@ def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFra
 
 def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, ...]]:
     """For one culture and variant: other culture, wrong, matches, share, low, high, split."""
-    others = list(dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name != culture))
+    others = list(
+        dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name not in ("", culture))
+    )
     if not others:
         return []
     gives = np.full((len(chosen), len(others)), np.nan)
