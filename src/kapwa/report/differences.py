@@ -127,38 +127,30 @@ def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
     first = {name: frame[name][0] for name in ("variant", "metric")}
     kept = frame.filter(**first)
     # Of several languages the labels of the one with most questions stand for all.
-    labels: dict[int | None, str | None] = {}
+    labels: dict[int | None, str] = {}
     for row in kept.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
-        labels.setdefault(row["right_place"], row["right"])
-        labels.setdefault(row["chosen_place"], row["chosen"])
-    heads = {place: clean(labels[place] or "no one label") for place in sorted(labels, key=lambda at: (at is None, at))}
+        labels.setdefault(row["right_place"], clean(row["right"]))
+        labels.setdefault(row["chosen_place"], clean(row["chosen"] or "no one label"))
+    heads = {place: labels[place] for place in sorted(labels, key=lambda place: (place is None, place))}
     pairs = kept.group_by("right_place", "chosen_place").agg(pl.sum("n"))
-    shown = pairs.with_columns(of=pl.sum("n").over("right_place")).sort("right_place", "chosen_place", nulls_last=True)
+    shown = pairs.with_columns(of=pl.sum("n").over("right_place")).sort("right_place")
     note = "In per cent of the questions where the label of the row is right."
-    for name, agreement in view.table("scale_agreement"):
-        for row in agreement.filter(culture="", **first).iter_rows(named=True):
-            between = wording.interval(row["low"], row["high"], {})
-            note += f" Quadratic-weighted κ {wording.amount(row['kappa'], {})} ({between})." if name == run else ""
+    agreement = dict(view.table("scale_agreement")).get(run, pl.DataFrame())
+    for row in agreement.filter(culture="", **first).iter_rows(named=True) if agreement.height else ():
+        kappa, between = wording.amount(row["kappa"], {}), wording.interval(row["low"], row["high"], {})
+        note += f" Quadratic-weighted κ: {kappa} ({between})."
+    columns = [
+        Column("Right", lambda row: Cell(labels[row["right_place"]])),
+        count_column("Questions", "of"),
+        Column("", _share_of_row, spread=True, none=Cell("0", number=True, muted=True)),
+    ]
+    name = isolate(view.labels[run])
+    caption = f"The label chosen, by the label that is right: {name}, {variant_name(first['variant'])}"
+    key, across = f"{view.slug}-scale-{run}-{view.labels[run]}", ("chosen_place", heads)
+    return Table(key, caption, frame, columns, note, shown, ("right_place",), across)
 
-    def share(row: Row) -> Cell:
-        return Cell(
-            wording.decimal(100 * row["n"] / row["of"], 0),
-            number=True,
-            strong=row["right_place"] == row["chosen_place"],
-        )
 
-    return Table(
-        key=f"{view.slug}-scale-{run}-{view.labels[run]}",
-        caption=f"The label chosen, by the label that is right: {isolate(view.labels[run])}, "
-        f"{variant_name(first['variant'])}",
-        frame=frame,
-        columns=[
-            Column("Right", lambda row: Cell(heads[row["right_place"]])),
-            count_column("Questions", "of"),
-            Column("", share, spread=True, none=Cell("0", number=True, muted=True)),
-        ],
-        shown=shown,
-        by=("right_place",),
-        across=("chosen_place", heads),
-        note=note,
-    )
+def _share_of_row(row: Row) -> Cell:
+    """A whole per cent, bold where the label chosen is the right one."""
+    text = wording.decimal(100 * row["n"] / row["of"], 0)
+    return Cell(text, number=True, strong=row["right_place"] == row["chosen_place"])

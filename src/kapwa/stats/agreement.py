@@ -150,9 +150,10 @@ def weighted_kappa(ratings: ArrayLike, clusters: ArrayLike | None = None) -> Est
 
     1 − the mean squared distance of the two numbers of a unit over that of any two; Lin's concordance. The interval is
     Fisher's z with the jackknife error of leaving out each of the ``clusters`` (None: each unit) and Student's t
-    (Lin 1989): 94 to 98 of 100 hold the true value from 50 clusters on, 91 to 96 with 20 or 30. ``low`` and ``high`` are None with
-    fewer than two clusters, where without one of them kappa is 1 or undefined, and where it is the same without any of
-    them, as for one who always says the same: an interval of no width would claim certainty. Equal numbers give None.
+    (Lin 1989): 94 to 98 of 100 hold the true value from 50 clusters on, 91 to 96 with 20 or 30. ``low`` and ``high``
+    are None with fewer than two clusters, where without one of them kappa is 1 or undefined, and where it is the same
+    without any of them, as for one who always says the same: an interval of no width would claim certainty. Equal
+    numbers give None.
     """
     from scipy.special import stdtrit
 

@@ -46,13 +46,13 @@ class Choice(NamedTuple):
 
     @property
     def place(self) -> int | None:
-        """The place on the scale of what is chosen, from 0, whatever the order in which options were shown."""
-        return None if self.letter is None else place_of(self.item, self.letter)
+        """The place on the scale of what is chosen; None where there is no choice."""
+        return None if self.letter is None else _place(self.item, self.letter)
 
     @property
     def right(self) -> list[int]:
         """The places of the right options."""
-        return [place_of(self.item, letter) for letter in self.item.fields["answer"].split(",")]
+        return [_place(self.item, letter) for letter in self.item.fields["answer"].split(",")]
 
     @property
     def distance(self) -> float | None:
@@ -60,10 +60,9 @@ class Choice(NamedTuple):
         return None if self.place is None else float(min(abs(self.place - right) for right in self.right))
 
 
-def place_of(item: Item, letter: str) -> int:
-    """Return the place of an option on the scale, from 0."""
-    place: int = item.fields["scale"].index(item.fields["options"][item.fields["letters"].index(letter)])
-    return place
+def _place(item: Item, letter: str) -> int:
+    """The place of an option on the scale, from 0, whatever the order in which options are shown."""
+    return int(item.fields["scale"].index(item.fields["options"][item.fields["letters"].index(letter)]))
 
 
 def distance_rows(choices: Sequence[Choice]) -> Iterator[dict[str, Any]]:
@@ -98,9 +97,9 @@ def _counted(choices: Sequence[Choice]) -> Iterator[tuple[Any, ...]]:
         labels = block[0].item.fields["scale"]
         totals = Counter(each.right[0] for each in block)
         pairs = Counter((each.right[0], each.place) for each in block)
-        for right, place in sorted(pairs, key=lambda pair: (pair[0], len(labels) if pair[1] is None else pair[1])):
-            n, of = pairs[right, place], totals[right]
-            yield (*key, labels[right], None if place is None else labels[place], right, place, n, of, n / of)
+        for (right, place), n in sorted(pairs.items(), key=lambda pair: (pair[0][0], pair[0][1] is None, pair[0][1])):
+            chosen = None if place is None else labels[place]
+            yield (*key, labels[right], chosen, right, place, n, totals[right], n / totals[right])
 
 
 def _agreement(choices: Sequence[Choice]) -> pl.DataFrame:

@@ -112,8 +112,7 @@ class _Reply(NamedTuple):
 
 def right_letters(item: Item) -> list[str]:
     """The letters of the right options: one, or several."""
-    letters: list[str] = item.fields["answer"].split(",")
-    return letters
+    return str(item.fields["answer"]).split(",")
 
 
 def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
