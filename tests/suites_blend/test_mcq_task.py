@@ -12,6 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from test_mcq_data import PROMPT, built_row, released_row
 
 from kapwa.errors import DataError, UsageError
+from kapwa.people.forms import options_of
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.mcq_judging import (
@@ -248,6 +249,8 @@ def test_several_right_options_are_each_right(tmp_path: Path) -> None:
         assert column(task.score(task.items()[:1], replies(task, [text, ""])[:1]).scores, "mcq_acc", "value") == [value]
     floors = {f.name: f.value for f in task.floors(task.items()) if f.metric == "mcq_acc"}
     assert (floors["chance"], floors["always A"], floors["always C"]) == (3 / 8, 1 / 2, 1 / 2)
+    with pytest.raises(UsageError, match="several right options"):
+        options_of(task.items()[0])
     likelihood = opened(tmp_path, how="likelihood")
     texts, letters = list(likelihood.requests(likelihood.items()))[:2]
     assert letters.messages[0].content.endswith("Reply with the letter of a right option.\n\nAnswer:")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from operator import mul
 from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
@@ -108,13 +109,14 @@ def tricks(item: Item, letters: Sequence[str]) -> dict[str, list[float]]:
     }
 
 
-def _scored(item: Item, likely: Sequence[float], distance: bool) -> float:
-    """How likely a trick chooses a right option, or how many steps from it the trick is on average."""
-    letters, right = item.fields["letters"], right_letters(item)
-    worth = [float(letter in right) for letter in letters]
-    if distance:
-        worth = [Choice(item, "", letter).distance or 0.0 for letter in letters]
-    return sum(share * value for share, value in zip(likely, worth, strict=True))
+def trick_scores(item: Item, letters: Sequence[str], *, ordered: bool) -> dict[tuple[str, bool], float]:
+    """Return what every trick scores on an item: how likely it is right, and with True its mean distance from that."""
+    shown, right = item.fields["letters"], right_letters(item)
+    worth = {False: [float(letter in right) for letter in shown]}
+    if ordered:
+        worth[True] = [Choice(item, "", letter).distance or 0.0 for letter in shown]
+    pairs = product(tricks(item, letters).items(), worth.items())
+    return {(name, kind): sum(map(mul, likely, values)) for (name, likely), (kind, values) in pairs}
 
 
 def mcq_floors(items: Sequence[Item]) -> list[Floor]:
@@ -127,14 +129,14 @@ def mcq_floors(items: Sequence[Item]) -> list[Floor]:
     for how in HOWS:
         asked = [item for item in items if item.variant == how]
         letters = sorted({letter for item in asked for letter in item.fields["letters"]})
-        likely = {item.id: tricks(item, letters) for item in asked}
-        metrics = metrics_for(how, ordered=bool(asked) and bool(asked[0].fields["options_are"]))
-        kinds = grouped(metrics, lambda metric: metric in DISTANCES.values())
+        ordered = bool(asked) and bool(asked[0].fields["options_are"])
+        kinds = grouped(metrics_for(how, ordered=ordered), lambda metric: metric in DISTANCES.values())
+        scores = {item.id: trick_scores(item, letters, ordered=ordered) for item in asked}
         for note, group in by_culture(asked).items():
-            for name, (distance, same) in product(likely[group[0].id], kinds.items()):
-                each = [_scored(item, likely[item.id][name], distance) for item in group]
+            for name, kind in scores[group[0].id]:
+                each = [scores[item.id][name, kind] for item in group]
                 known = None if name == "chance" else each  # chance is no estimate
-                floors += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in same]
+                floors += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in kinds[kind]]
     return floors
 
 
