@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from kapwa.datasets.card import Card
 from kapwa.datasets.rows import TEXT, Row
 from kapwa.suites.blend.form import AnswerRow, QuestionRow
-from kapwa.suites.blend.mcq_data import ChoiceRow
+from kapwa.suites.blend.mcq_data import ORDERED, ChoiceRow
 from kapwa.suites.blend.prompts import PromptRow
 from kapwa.suites.blend.questions import ALL_LETTERS, KINDS
 from kapwa.suites.eecc import form as eecc
@@ -37,7 +37,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     They follow from the models that read, with what these check by code said beside. A test holds them
     against the readers.
     """
-    choice = _schema("blend.mcq", ChoiceRow, answer={"enum": list(ALL_LETTERS)})
+    choice = _schema("blend.mcq", ChoiceRow, answer=_RIGHT, options_are={"enum": [ORDERED, "", None]})
     return {
         "card": _schema("card", Card),
         "mapping": _schema("mapping", ColumnMapping),
@@ -65,6 +65,12 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
+_RIGHT = {
+    "anyOf": [
+        {"type": "string", "pattern": rf"^\s*[{ALL_LETTERS}](?:\s*[,;]\s*[{ALL_LETTERS}])*\s*$"},
+        {"type": "array", "items": {"enum": list(ALL_LETTERS)}, "minItems": 1, "uniqueItems": True},
+    ]
+}
 _VOTES = {"anyOf": [{"type": "string", "pattern": r"^\s*0*[1-9][0-9]*\s*$"}, {"type": "integer", "minimum": 1}]}
 
 

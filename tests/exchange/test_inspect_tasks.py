@@ -92,6 +92,7 @@ TEXT_TASKS = [
     ("kalahi/open", {"data": "sample:filipino", "limit": 4, "metrics": ["chrf"]}),
     ("blend/saq", {"country": "Mexico", "variant": "local/inst-4", "limit": 6}),
     ("blend/mcq", {"country": ["US"]}),
+    ("blend/mcq", {"data": str(Path(__file__).with_name("scale_choices")), "shuffle": 3}),
     ("eecc/qa", {"limit": 2, "samples": 3}),
     ("opinions/survey", {"limit": 2, "how": "samples", "samples": 3}),
 ]

@@ -41,6 +41,10 @@ def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance:
     return held
 
 
+# An ordered scale of two languages, with several right options and an order drawn for each question.
+SCALE = {"data": str(Path(__file__).with_name("scale_choices")), "options": {"shuffle": 3}}
+
+
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "plain"])
 @pytest.mark.parametrize(
     ("name", "settings", "metrics"),
@@ -51,6 +55,7 @@ def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance:
         ("kapwa_blend_mcq", {"limit": 10}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}),
         ("kapwa_blend_mcq_likelihood", {}, {"mcq_text", "mcq_letter"}),
         ("kapwa_opinions_survey", {"limit": 3}, {"tv_overlap", "js_similarity"}),
+        ("kapwa_blend_mcq_likelihood", SCALE, {"mcq_text", "ordinal_distance_text", "ordinal_distance_letter"}),
     ],
 )
 def test_values_are_kapwas_own_to_the_last_digit(

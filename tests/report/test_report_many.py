@@ -12,6 +12,7 @@ from report_fixtures import CULTURES, WIDE_VARIANTS, MadeRun, choice_run, make_r
 
 from kapwa.report.charts import SERIES
 from kapwa.report.comparisons import contrast_tables, contrasts, run_pairs, split, variant_name
+from kapwa.report.differences import scale_table
 from kapwa.report.plots import contrast_charts, culture_charts
 from kapwa.report.relations import mean_error, sampling_errors
 from kapwa.report.sentences import readings, score_sentence
@@ -20,6 +21,7 @@ from kapwa.report.tables import culture_table
 from kapwa.report.terminal import render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.stats.tables import compare_variants
+from kapwa.suites.blend.choice_scales import AGREEMENT_SCHEMA, SCALE_SCHEMA
 
 
 @pytest.fixture(scope="module")
@@ -290,3 +292,24 @@ def test_guessing_is_named_in_multiple_choice_over_many_cultures() -> None:
     assert "It does better than always picking the longest option in" in said
     (lost,) = across_sentences(arrange([choice_run(n=1)])[0])
     assert "cannot be told apart from guessing in any of 16 cultures" in lost
+
+
+def test_labels_chosen_are_counted_over_cultures_by_their_place() -> None:
+    made = make_run()
+    key = ("likelihood", "mcq_text")
+    rows = [
+        ("Kenya", "sw", *key, "ndiyo", "hapana", 0, 1, 1, 1, 1.0),
+        ("Japan", "en", *key, "yes", "yes", 0, 0, 3, 3, 1.0),
+        ("Japan", "en", *key, "no", None, 1, None, 2, 2, 1.0),
+    ]
+    made.tables["scale"] = pl.DataFrame(rows, schema=SCALE_SCHEMA, orient="row")
+    whole = [("", *key, 4, 4, 0.5, 0.25, 0.75), ("Japan", *key, 3, 3, None, None, None)]
+    made.tables["scale_agreement"] = pl.DataFrame(whole, schema=AGREEMENT_SCHEMA, orient="row")
+    view = arrange([made])[0]
+    table = scale_table(view, *view.table("scale")[0])
+    assert table.head == ["Right", "Questions", "yes", "no", "no one label"]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["yes", "4", "75", "25", "0"],
+        ["no", "2", "0", "0", "100"],
+    ]
+    assert "κ: 0.500 (0.250–0.750)" in table.note

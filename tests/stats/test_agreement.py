@@ -16,7 +16,7 @@ from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
 
 from kapwa.errors import DataError, UsageError
-from kapwa.stats.agreement import bootstrap_interval, pairwise_kappa
+from kapwa.stats.agreement import bootstrap_interval, pairwise_kappa, weighted_kappa
 from kapwa.stats.intervals import mean_estimates
 
 COEFFICIENTS = ["percent", "cohen", "fleiss", "krippendorff-nominal", "krippendorff-ordinal", "krippendorff-interval"]
@@ -117,6 +117,40 @@ def test_cohen_equals_scikit_learn(table: list[list[int]]) -> None:
     assert [(pair.first, pair.second) for pair in ours] == list(itertools.combinations(range(len(columns)), 2))
     assert agreement(table, "cohen") == pytest.approx(np.mean(theirs), abs=1e-9)
     assert agreement(np.array(columns[:2], dtype=object).T, "cohen") == pytest.approx(theirs[0], abs=1e-9)
+    weighted = cohen_kappa_score(columns[0], columns[1], weights="quadratic", labels=[1, 2, 3, 4])
+    assert weighted_kappa(columns[:2].T).value == pytest.approx(weighted, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12))
+def test_weighted_kappa_equals_its_definition(pairs: list[tuple[int, int]]) -> None:
+    expected = sum((x - y) ** 2 for x, _ in pairs for _, y in pairs)
+    kappa = 1 - len(pairs) * sum((x - y) ** 2 for x, y in pairs) / expected if expected else None
+    assert weighted_kappa(pairs).value == (kappa if kappa is None else pytest.approx(kappa, abs=1e-9))
+
+
+def scale_pairs(random: np.random.Generator, size: int) -> np.ndarray:
+    """Right and chosen steps of a scale of five: the chosen one is off by up to two steps, and seldom anywhere."""
+    right = random.choice(5, size, p=[0.1, 0.2, 0.4, 0.2, 0.1])
+    near = np.clip(right + random.choice([-2, -1, 0, 1, 2], size, p=[0.05, 0.2, 0.5, 0.2, 0.05]), 0, 4)
+    return np.stack([right, np.where(random.random(size) < 0.15, random.integers(0, 5, size), near)], axis=1)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_weighted_kappa_is_covered(copies: int) -> None:
+    """Also where each cluster holds its unit three times, which tells no more than once."""
+    random = np.random.default_rng(27)
+    truth = cohen_kappa_score(*scale_pairs(random, 500_000).T, weights="quadratic")
+    for size in (50, 100):
+        clusters = np.repeat(np.arange(size), copies)
+        found = [weighted_kappa(scale_pairs(random, size)[clusters], clusters) for _ in range(800)]
+        assert 0.925 <= np.mean([one.low <= truth <= one.high for one in found]) <= 0.97, size
+
+
+def test_weighted_kappa_says_when_it_cannot_tell() -> None:
+    assert weighted_kappa([[1, 1], [1, 1]]).value is None
+    perfect = weighted_kappa([[1, 1], [2, 2], [3, 3]])
+    assert (perfect.value, perfect.low) == (1.0, None)
+    assert weighted_kappa([[1, 2], [2, 2], [3, 2]], ["a", "a", "a"]).low is None
 
 
 @given(patchy)

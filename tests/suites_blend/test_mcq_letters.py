@@ -70,6 +70,23 @@ def test_a_wrong_letter_is_worse_than_none(reply: str, letters: tuple[str | None
     assert read_choice(reply, FOODS).letter in letters
 
 
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("I am not sure, but I think {}.", True),
+        ("C: {} is wrong.", False),
+        ("C - option {} isn't it.", False),
+        ("{} o B.", None),
+        ("La respuesta es A o tal vez {}.", None),
+        ("B. Hmm, that's not right; it should be {}.", True),
+    ],
+)
+def test_letters_of_twenty_options_are_read_alike(reply: str, letter: bool | None) -> None:
+    for each in "DFKMQRST":
+        chosen = read_choice(reply.format(each), [f"food {n}" for n in range(20)]).letter
+        assert chosen == {True: each, False: "C", None: None}[letter], each
+
+
 @pytest.mark.parametrize(("reply", "options", "letter"), SHAPES)
 def test_reads_what_a_careful_person_reads(reply: str, options: tuple[str, ...], letter: str | None) -> None:
     assert read_choice(reply, options).letter == letter

@@ -1,14 +1,18 @@
 """The task ``blend/mcq``: items, requests, judging by generation and by likelihood, floors, options."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 import pytest
 from releasewriter import write_rows as write_csv
+from sklearn.metrics import cohen_kappa_score
 from test_mcq_data import PROMPT, built_row, released_row
 
-from kapwa.errors import UsageError
+from kapwa.errors import DataError, UsageError
+from kapwa.people.forms import options_of
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Request, Response
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.blend.mcq_judging import (
@@ -230,3 +234,91 @@ def test_ties_of_length_are_shared(tmp_path: Path) -> None:
     assert floors["longest"] == pytest.approx(1 / 3)
     assert floors["shortest"] == 0.0
     assert floors["alphabetical first"] == 1.0
+
+
+SCALE = Path(__file__).parents[1] / "exchange" / "scale_choices"
+
+
+def test_several_right_options_are_each_right(tmp_path: Path) -> None:
+    rows = [built_row(answer="D; A"), built_row(id="Testland/q-2/1", question_id="q-2", answer="C")]
+    write_csv(tmp_path / "mcq.csv", rows)
+    task = opened(tmp_path)
+    assert [item.fields["answer"] for item in task.items()] == ["A,D", "C"]
+    assert "One or more of the options below are right." in task.items()[1].fields["prompt"]
+    for text, value in (("A", 1.0), ("D", 1.0), ("B", 0.0), ("A and D", 0.0)):
+        assert column(task.score(task.items()[:1], replies(task, [text, ""])[:1]).scores, "mcq_acc", "value") == [value]
+    floors = {f.name: f.value for f in task.floors(task.items()) if f.metric == "mcq_acc"}
+    assert (floors["chance"], floors["always A"], floors["always C"]) == (3 / 8, 1 / 2, 1 / 2)
+    with pytest.raises(UsageError, match="several right options"):
+        options_of(task.items()[0])
+    likelihood = opened(tmp_path, how="likelihood")
+    texts, letters = list(likelihood.requests(likelihood.items()))[:2]
+    assert letters.messages[0].content.endswith("Reply with the letter of a right option.\n\nAnswer:")
+    scored = [logprobs(texts, (-9, -8, -7, -1)), logprobs(letters, (-2, -1, -5, -2))]
+    judged = likelihood.score(likelihood.items()[:1], scored)
+    assert column(judged.scores, "mcq_text_sum", "value") == [1.0]
+    assert column(judged.scores, "mcq_letter", "outcome") == ["wrong"]
+    assert judged.tables["options"]["right"].to_list() == [True, False, False, True]
+    assert set(judged.tables["cases"]["expected"]) == {"Coffee / Water"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [("A,F", "'F' is not"), ("B,B", "twice"), ("A,B,C,D", "every option right")]
+)
+def test_impossible_right_options(tmp_path: Path, answer: str, words: str) -> None:
+    write_csv(tmp_path / "mcq.csv", [built_row(answer=answer)])
+    with pytest.raises(DataError, match=words):
+        opened(tmp_path)
+
+
+def test_a_drawn_order_follows_from_the_seed_and_moves_the_key_with_its_option(tmp_path: Path) -> None:
+    rows = [built_row(id=f"{land}/q-{n}", question_id=f"q-{n}", country=land) for land in "XY" for n in range(60)]
+    write_csv(tmp_path / "mcq.csv", rows)
+    task, plain = opened(tmp_path, shuffle=7), opened(tmp_path)
+    assert (task.options["shuffle"], "shuffle" in plain.options) == (7, False)
+    drawn = task.items()
+    assert drawn == opened(tmp_path, shuffle=7).items() != opened(tmp_path, shuffle=8).items()
+    for before, after in zip(plain.items(), drawn, strict=True):
+        whose = dict(zip(after.fields["options"], after.fields["cultures"], strict=True))
+        assert whose == dict(zip(before.fields["options"], before.fields["cultures"], strict=True))
+        assert after.fields["options"][after.fields["letters"].index(after.fields["answer"])] == "Tea"
+    orders = [item.fields["options"] for item in drawn]
+    assert orders[:60] != orders[60:], "each culture has orders of its own"
+    counts = Counter(item.fields["answer"] for item in drawn)
+    assert all(16 <= counts[letter] <= 44 for letter in "ABCD"), counts
+
+
+def test_prompts_that_show_their_options_keep_their_order(tmp_path: Path) -> None:
+    write_csv(tmp_path / "mc_questions_file.csv", [released_row()])
+    with pytest.raises(UsageError, match="shows its options"):
+        opened(tmp_path, shuffle=1)
+
+
+@pytest.mark.parametrize("shuffle", [None, 5])
+def test_labels_chosen_on_an_ordered_scale(shuffle: int | None) -> None:
+    """Against the definition, by the labels alone, in whatever order they are shown."""
+    labels = [["Kamwe", "Mara chache", "Mara nyingi", "Daima"], ["Never", "Seldom", "Often", "Always"]]
+    right = [{0}, {1, 2}, {3}, {2}, {0, 1}, {1}, {3}, {2}]
+    said = [0, 0, 1, 2, 3, 3, None, 1]
+    task = opened(SCALE, shuffle=shuffle)
+    scale = [labels[item.language == "en"] for item in task.items()]
+    texts = ["?" if place is None else names[place] for place, names in zip(said, scale, strict=True)]
+    judged = task.score(task.items(), replies(task, texts))
+    steps = [None if at is None else float(min(abs(at - r) for r in key)) for at, key in zip(said, right, strict=True)]
+    assert column(judged.scores, "ordinal_distance", "value") == steps
+    table = judged.tables["scale"]
+    assert table.filter(culture="Kenya").select("right", "chosen", "n", "of").rows() == [
+        ("Kamwe", "Kamwe", 1, 1),
+        ("Mara nyingi", "Mara chache", 1, 1),
+        ("Daima", "Mara chache", 1, 1),
+    ]
+    assert table.filter(pl.col("chosen").is_null())["right"].to_list() == ["Always"]
+    pairs = [(min(key), at) for key, at in zip(right, said, strict=True) if len(key) == 1 and at is not None]
+    kappa = cohen_kappa_score(*zip(*pairs, strict=True), weights="quadratic", labels=range(4))
+    over_all = judged.tables["scale_agreement"].filter(culture="").row(0, named=True)
+    assert (over_all["kappa"], over_all["n"]) == (pytest.approx(kappa), len(pairs))
+    floors = {f.name: f.value for f in task.floors(task.items()) if f.metric == "ordinal_distance" and not f.note}
+    chance = fmean([fmean([min(abs(at - r) for r in key) for at in range(4)]) for key in right])
+    assert floors["chance"] == pytest.approx(chance)
+    if shuffle is None:
+        assert floors["always A"] == pytest.approx(fmean([min(key) for key in right]))

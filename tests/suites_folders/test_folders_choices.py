@@ -230,3 +230,43 @@ def test_a_row_with_a_cell_too_many_is_left_out_but_a_file_cut_off_is_refused(tm
     data = folder(tmp_path / "c", mapping, "table.csv", "\n".join([*rows[:2], '2,Kenya,"Which?,A,yes,no', rows[3]]))
     with pytest.raises(DataError, match="not valid CSV"):
         kapwa.load_task("blend/mcq", data=data)
+
+
+@pytest.mark.parametrize(
+    ("cells", "changes"),
+    [
+        (["B", "A,C", "c; a"], {}),
+        (["1", "0,2", "2;0"], {"answer_is": "number from 0"}),
+        (["no", "yes|maybe", "maybe | yes"], {"answer_is": "text", "separators": {"answer": "|"}}),
+        (['["no"]', '["yes", "maybe"]', '["maybe", "yes"]'], {"answer_is": "text", "separators": {"answer": "json"}}),
+    ],
+)
+def test_a_key_may_hold_several_right_options(tmp_path: Path, cells: list[str], changes: dict[str, Any]) -> None:
+    data = by_column(tmp_path / "c", *((cell, ["yes", "no", "maybe"]) for cell in cells), **changes)
+    items = kapwa.load_task("blend/mcq", data=data).items()
+    assert [item.fields["answer"] for item in items] == ["B", "A,C", "A,C"]
+    assert items[1].fields["cultures"] == ("Kenya", "", "Kenya")
+
+
+def test_a_list_in_json_may_hold_several_right_options(tmp_path: Path) -> None:
+    mapping = {"form": "blend/mcq", "table": "t.json", "answer_is": "number from 0", "constants": {"country": "Kenya"}}
+    mapping["columns"] = {"question": "ask", "options": "choices[*]", "answer": "gold[*]"}
+    rows = [{"ask": f"Which {gold}?", "choices": ["a", "b", "c"], "gold": gold} for gold in ([2, 0], [1])]
+    data = folder(tmp_path / "j", mapping, "t.json", json.dumps(rows))
+    assert [item.fields["answer"] for item in kapwa.load_task("blend/mcq", data=data).items()] == ["A,C", "B"]
+    rows[1]["gold"] = []
+    (data / "t.json").write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 2, column 'gold.*empty"):
+        kapwa.load_task("blend/mcq", data=data)
+
+
+def test_the_steps_of_an_ordered_scale_are_the_same_everywhere(tmp_path: Path) -> None:
+    ordered = {"constants": {"options_are": "ordered"}}
+    steps = [("A", ["never", "often"]), ("B", ["never", "often"])]
+    task = kapwa.load_task("blend/mcq", data=by_column(tmp_path / "c", *steps, **ordered))
+    assert "ordinal_distance" in task.metrics
+    with pytest.raises(DataError, match=r"row 4.*same everywhere") as raised:
+        kapwa.load_task("blend/mcq", data=by_column(tmp_path / "d", *steps, ("A", ["often", "never"]), **ordered))
+    assert "never, often" in str(raised.value)
+    with pytest.raises(DataError, match="'ordred' is not a word"):
+        kapwa.load_task("blend/mcq", data=by_column(tmp_path / "e", *steps, constants={"options_are": "ordred"}))

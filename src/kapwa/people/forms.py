@@ -95,6 +95,8 @@ def options_of(item: Item) -> tuple[str, ...]:
         return (fields["best"], *fields["irrelevant"])
     if "answer" not in fields or not fields.get("options"):
         raise UsageError(f"Item {item.id!r} has no options that people could choose among.")
+    if "," in fields["answer"]:
+        raise UsageError(f"Item {item.id!r} has several right options; people choose the one best option of an item.")
     options = list(fields["options"])
     return (options.pop(ascii_uppercase.index(fields["answer"])), *options)
 

@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.comparisons import place_words, variant_name
 from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
-from kapwa.report.table import NONE, Cell, Column, Row, Table, p_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column, p_column
 from kapwa.report.view import Confusion, TaskView
 from kapwa.report.wording import clean, culture_name, isolate
 from kapwa.stats.families import is_clear
@@ -120,3 +120,37 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
         note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
         "several cultures.",
     )
+
+
+def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
+    """Which label a model chooses where another is right, over all cultures; the CSV holds each culture and metric."""
+    first = {name: frame[name][0] for name in ("variant", "metric")}
+    kept = frame.filter(**first)
+    # Of several languages the labels of the one with most questions stand for all.
+    labels: dict[int | None, str] = {}
+    for row in kept.sort(pl.sum("n").over("language"), descending=True, maintain_order=True).iter_rows(named=True):
+        labels.setdefault(row["right_place"], clean(row["right"]))
+        labels.setdefault(row["chosen_place"], clean(row["chosen"] or "no one label"))
+    heads = {place: labels[place] for place in sorted(labels, key=lambda place: (place is None, place))}
+    pairs = kept.group_by("right_place", "chosen_place").agg(pl.sum("n"))
+    shown = pairs.with_columns(of=pl.sum("n").over("right_place")).sort("right_place")
+    note = "In per cent of the questions where the label of the row is right."
+    agreement = dict(view.table("scale_agreement")).get(run, pl.DataFrame())
+    for row in agreement.filter(culture="", **first).iter_rows(named=True) if agreement.height else ():
+        kappa, between = wording.amount(row["kappa"], {}), wording.interval(row["low"], row["high"], {})
+        note += f" Quadratic-weighted κ: {kappa} ({between})."
+    columns = [
+        Column("Right", lambda row: Cell(labels[row["right_place"]])),
+        count_column("Questions", "of"),
+        Column("", _share_of_row, spread=True, none=Cell("0", number=True, muted=True)),
+    ]
+    name = isolate(view.labels[run])
+    caption = f"The label chosen, by the label that is right: {name}, {variant_name(first['variant'])}"
+    key, across = f"{view.slug}-scale-{run}-{view.labels[run]}", ("chosen_place", heads)
+    return Table(key, caption, frame, columns, note, shown, ("right_place",), across)
+
+
+def _share_of_row(row: Row) -> Cell:
+    """A whole per cent, bold where the label chosen is the right one."""
+    text = wording.decimal(100 * row["n"] / row["of"], 0)
+    return Cell(text, number=True, strong=row["right_place"] == row["chosen_place"])

@@ -64,9 +64,9 @@ class Marks(NamedTuple):
     listing: Mark | None = None  # the highest floor of several guesses in one reply, where it is above ``best``
 
     @classmethod
-    def of(cls, marks: Iterable[Mark]) -> Marks:
-        """Sort ``marks`` out."""
-        every = sorted(marks, key=lambda mark: (mark.ceiling, mark.value))
+    def of(cls, marks: Iterable[Mark], *, low_is_good: bool = False) -> Marks:
+        """Sort ``marks`` out; of a metric of which less is better, the lowest floor is the best trick."""
+        every = sorted(marks, key=lambda mark: (mark.ceiling, -mark.value if low_is_good else mark.value))
         tops, lists = [m for m in every if m.ceiling], [m for m in every if m.several]
         floors = [m for m in every if not (m.ceiling or m.several)]
         best = floors[-1] if floors else None

@@ -200,6 +200,7 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
             for axis, frame in contrasts.items()
         },
         "whose": [] if crowd else [differences.confusion_table(view, one) for one in view.confusions()],
+        "labels": [] if crowd else [differences.scale_table(view, i, frame) for i, frame in view.table("scale")],
         "bracketed": any(
             one and one.text[:1] == "(" for chart in drawn["breakdown"] for row in chart.squares for one in row
         ),

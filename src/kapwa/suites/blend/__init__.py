@@ -56,9 +56,10 @@ def example_answers(item: Item) -> tuple[str, ...]:
     """Return the right letter as the prompt wants it, the right option and its letter, or people's commonest answer."""
     fields = item.fields
     if item.variant == "generate":
-        return (json.dumps({"answer_choice": fields["answer"]}),)
+        return (json.dumps({"answer_choice": fields["answer"].partition(",")[0]}),)
     if item.variant == "likelihood":
-        return fields["options"][fields["letters"].index(fields["answer"])], fields["answer"]
+        letter = fields["answer"].partition(",")[0]
+        return fields["options"][fields["letters"].index(letter)], letter
     english = fields["asked_in"] == "en"
     groups = sorted(fields["answers"], key=lambda group: -group.votes)
     texts = (text for group in groups for text in (group.en if english else group.local))

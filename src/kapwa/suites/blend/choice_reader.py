@@ -17,6 +17,7 @@ import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
 from kapwa.languages.phrases import any_of, spaced_and_not
@@ -78,21 +79,10 @@ _SPACED_CHOICE, _UNSPACED_CHOICE = spaced_and_not("choice")
 _CUE = pattern(rf"(?<!in)(?<![\w-])(?:{_SPACED_CHOICE})|{_UNSPACED_CHOICE}")
 _CORRECT = pattern(rf"[\s:,]*(?:{any_of('correct')})")
 _NEGATION = pattern(any_of("negation"))
-_GAP = r"(?:[^\w.!?。,;]*(?![b-j]\b)\w+)"
-# Right after an option that was chosen ("B is wrong"), and up to three words after one that is only named.
-_DENIED, _DENIAL = (
-    pattern(rf"{start}(?:\s*\([^()]*\))?{_GAP}{{0,{n}}}?[^\w.!?。,;]*(?:{any_of('denial')})")
-    for start, n in (("", 1), (r"\W?", 3))
-)
 # "The correct answer is": nothing but an article and one word before an answer that opens a reply.
 _OPENING = pattern(rf"\W*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
-# "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
 _STOPS = r".!?;,:…—–\n。，、،！？।።؟؛፣-"
-_REMARK = rf"(?:(?!\b(?:[b-hj]|(?-i:A))\b)[^{_STOPS}])"
-_MISTAKE = rf"(?:\A|(?<=[{_STOPS}]))\s*{_REMARK}{{0,24}}?(?:{any_of('mistake')}){_REMARK}{{0,24}}[{_STOPS}]"
-_CORRECTION = pattern(f"(?:{any_of('correction')})|{_MISTAKE}")
 _CONCLUSION = pattern(any_of("conclusion"))
-_TURN = pattern(f"{_CORRECTION.pattern}|(?:{any_of('conclusion')})")
 _CONTRAST = pattern(any_of("contrast"))
 _ASKED_OR_LABEL = re.compile(r"\?|\s*[:=]\s*\w")
 _GOES_ON = re.compile(r"\s+\w")
@@ -103,6 +93,32 @@ _JOINER = pattern(
     rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|(?:{any_of('joiner')})\s*)+"
     rf"(?:(?:{any_of('hedge')}|{any_of('option')})\s+)*"
 )
+
+
+class _Turns(NamedTuple):
+    """How replies deny an option (right after it, and up to three words after), take one back, or conclude."""
+
+    denied: re.Pattern[str]
+    denial: re.Pattern[str]
+    correction: re.Pattern[str]
+    turn: re.Pattern[str]
+
+
+@cache
+def _turns(last: str) -> _Turns:
+    """The patterns for options lettered up to ``last``: between an option and its denial stands no other option."""
+    beyond = rf"|(?<!['’])[k-{last}]" if last > "j" else ""  # neither "that's" nor "isn't" names an option
+    gap = rf"(?:[^\w.!?。,;]*(?!(?:[b-j]{beyond})\b)\w+)"
+    # "B is wrong", of an option that was chosen, and of one that is only named.
+    denied, denial = (
+        pattern(rf"{start}(?:\s*\([^()]*\))?{gap}{{0,{n}}}?[^\w.!?。,;]*(?:{any_of('denial')})")
+        for start, n in (("", 1), (r"\W?", 3))
+    )
+    # "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
+    remark = rf"(?:(?!\b(?:[b-hj]|(?-i:A){beyond})\b)[^{_STOPS}])"
+    mistake = rf"(?:\A|(?<=[{_STOPS}]))\s*{remark}{{0,24}}?(?:{any_of('mistake')}){remark}{{0,24}}[{_STOPS}]"
+    correction = pattern(f"(?:{any_of('correction')})|{mistake}")
+    return _Turns(denied, denial, correction, pattern(f"{correction.pattern}|(?:{any_of('conclusion')})"))
 
 
 def read_choice(reply: str, options: Sequence[str]) -> ChoiceRead:
@@ -123,6 +139,8 @@ class _Reader:
     def __init__(self, text: str, options: Sequence[str]) -> None:
         self.text = text
         self.letters = ALL_LETTERS[: len(options)]
+        # Up to J these are the same for all, so that sets of few options share them.
+        self.turns = _turns(max("j", self.letters[-1:].lower()))
         self.options = dict(zip(self.letters, map(folded, options), strict=True))
         self.fields = list(self._fields())
         # What stands inside a JSON object that was read ("reason": "A is ...") is no statement of its own.
@@ -158,7 +176,9 @@ class _Reader:
             # "A is tempting, but" says something of A.
             of_letter = opening and first.how == "alone" and _GOES_ON.match(self.prose, first.end)
             opening = None if of_letter else opening
-            if _CORRECTION.search(between) or (of_letter and after.how == "stated" and not _STOP.search(between)):
+            if self.turns.correction.search(between) or (
+                of_letter and after.how == "stated" and not _STOP.search(between)
+            ):
                 stands = after
             elif (after.how not in _FORMAL and stands.how in _FORMAL) or (opening and _CONTRAST.search(between)):
                 continue
@@ -218,7 +238,7 @@ class _Reader:
                 yield _Statement(cue.start(), start + len(window), named, "text")
             elif near is not None and "," not in before and len(before.split()) <= _FAR:
                 letters = self._with_neighbours(self.prose, self.mentions, near)
-                if not _DENIED.match(self.prose, self.mentions[near].end):
+                if not self.turns.denied.match(self.prose, self.mentions[near].end):
                     yield _Statement(cue.start(), self.mentions[near].end, letters, "stated")
 
     def _named(self, text: str) -> frozenset[str]:
@@ -238,7 +258,7 @@ class _Reader:
     def _called(self) -> Iterator[_Statement]:
         """An option that is called the answer: "B is correct", "B가 정답입니다"."""
         for i, hit in enumerate(self.mentions):
-            if not _CORRECT.match(self.prose, hit.end) or _DENIED.match(self.prose, hit.end):
+            if not _CORRECT.match(self.prose, hit.end) or self.turns.denied.match(self.prose, hit.end):
                 continue
             before = _CLAUSE.split(self.prose[max(0, hit.start - 12) : hit.start])[-1]
             if not _NEGATION.search(before):
@@ -251,11 +271,11 @@ class _Reader:
             after = _SENTENCE_END.split(self.prose[hit.end : hit.end + _WINDOW], maxsplit=1)[0]
             # "B입니다", "A pala"; what has more to say says it of the option.
             closes = n_words(_CLAUSE.split(after)[0]) <= 1 and (hit.clear or "A" in self.prose[hit.start : hit.end])
-            denied = _ASKED_OR_LABEL.match(self.prose, hit.end) or _DENIED.match(self.prose, hit.end)
+            denied = _ASKED_OR_LABEL.match(self.prose, hit.end) or self.turns.denied.match(self.prose, hit.end)
             if not closes or denied or any(o.clear and o.letter != hit.letter for o in mentions(after, self.letters)):
                 continue
             start = max(self.mentions[i - 1].end if i else 0, hit.start - _WINDOW)
-            for turn in _TURN.finditer(self.prose, start, hit.end):
+            for turn in self.turns.turn.finditer(self.prose, start, hit.end):
                 # "No, I was wrong. B": what stands between may be a sentence of its own.
                 remark, _, before = self.prose[turn.end() : hit.start].strip(" .。").rpartition(". ")
                 stopped = _STOP.search(remark) or _STOP.search(before) or (remark and before.strip())
@@ -325,9 +345,9 @@ class _Reader:
         if not rest or len(letters) > 1:
             return letters, "bare" if not rest else "label"
         if self._leading_text(rest):
-            return (frozenset() if _DENIAL.match(text, named[0].end) else letters), "label"
+            return (frozenset() if self.turns.denial.match(text, named[0].end) else letters), "label"
         # "B because ..." and "B. People eat ..." open a reply; further down they may be one of several remarks.
-        opens = first and named[0].clear and not _DENIAL.match(text, named[0].end)
+        opens = first and named[0].clear and not self.turns.denial.match(text, named[0].end)
         return (letters, "label") if opens else (frozenset(), "label")
 
     def _exactly(self, text: str) -> frozenset[str]:
@@ -370,7 +390,7 @@ class _Reader:
         named: set[str] = set()
         for i, hit in enumerate(self.mentions):
             denied = _NEGATION.search(self.prose[max(0, hit.start - 14) : hit.start])
-            if self._named_option(hit) and not denied and not _DENIAL.match(self.prose, hit.end):
+            if self._named_option(hit) and not denied and not self.turns.denial.match(self.prose, hit.end):
                 named |= self._with_neighbours(self.prose, self.mentions, i)
         if named or any(option.isdigit() for option in self.options.values()):
             return frozenset(named)
@@ -380,7 +400,7 @@ class _Reader:
     def _sole(self) -> frozenset[str]:
         """The letter that a short sentence names, if that denies and asks nothing: "Definitely B for me"."""
         asked = "?" in self.prose or n_words(self.prose) > _FAR
-        if asked or _NEGATION.search(self.prose) or _DENIAL.search(self.prose):
+        if asked or _NEGATION.search(self.prose) or self.turns.denial.search(self.prose):
             return frozenset()
         sure = [i for i, hit in enumerate(self.mentions) if hit.clear or "A" in self.prose[hit.start : hit.end]]
         letters = frozenset[str]().union(*(self._with_neighbours(self.prose, self.mentions, i) for i in sure))
@@ -392,7 +412,7 @@ class _Reader:
         for letter, option in sorted(self.options.items(), key=lambda entry: -len(entry[1])):
             for hit in whole(option).finditer(kept):
                 denied = _NEGATION.search(kept[max(0, hit.start() - 16) : hit.start()])
-                if not denied and not _DENIED.match(kept, hit.end()):
+                if not denied and not self.turns.denied.match(kept, hit.end()):
                     names.add(letter)
             kept = whole(option).sub(lambda hit: "\0" * len(hit.group()), kept)
         return frozenset(names)

@@ -88,6 +88,9 @@ def mentions(text: str, letters: str) -> Iterator[Mention]:
             continue
         if letter == "I" and not opening and _SPEAKER.match(text, match.start("letter")):
             continue
+        # "A o B" joins two options where there is an O, too.
+        if match.group() == "o" and letter == "O" and not ends(text, match.end()):
+            continue
         marked = bool(_BRACKET.search(opening) and closing) or bool(_SURE_MARK.search(opening))
         clear = (
             marked

@@ -26,6 +26,7 @@ from kapwa.datasets.rows import (
     cell_error,
     columns_of,
     known_part,
+    one_of,
 )
 from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
@@ -35,6 +36,8 @@ from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
+# What the column "options_are" says of the steps of a scale.
+ORDERED = "ordered"
 MCQ_NAME = "mcq.csv"
 RELEASED_NAMES = ("mc_questions_file.csv", "mc_questions_file.json", "mc_questions_file.jsonl")
 NO_TOPIC = "not given"
@@ -47,9 +50,10 @@ _INSTRUCTION = re.compile(r"\s*Without any explanation, choose only one\b|\n\s*A
 class ChoiceQuestion:
     """One multiple-choice question about one country.
 
-    ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one; ``cultures`` whose
-    answer each option is ("dummy" in the released file for options that a model made up). ``prompt``: the whole
-    text asked, where the file gives one. ``group``, ``step``: see :mod:`kapwa.suites.groups`.
+    ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one, or of several right
+    ones ("A,C"); ``cultures`` whose answer each option is ("dummy" in the released file for options that a model made
+    up). ``prompt``: the whole text asked, where the file gives one. ``options_are``: :data:`ORDERED` where the options
+    are steps of a scale, in order. ``group``, ``step``: see :mod:`kapwa.suites.groups`.
     """
 
     id: str
@@ -64,11 +68,23 @@ class ChoiceQuestion:
     language: str = "en"
     group: str = ""
     step: str = ""
+    options_are: str = ""
+
+    @property
+    def right(self) -> list[str]:
+        """The letters of the right options."""
+        return self.answer.split(",")
 
     @property
     def letters(self) -> str:
         """The letters of the options, such as "ABCD"."""
         return ALL_LETTERS[: len(self.options)]
+
+
+def _several(cell: Any) -> Any:
+    """Several right options in one cell ("A; C", or a list) as letters parted by commas."""
+    letters = re.split("[,;]", rearm(cell)) if isinstance(cell, str) else cell
+    return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
 
 
 _SafeText = Annotated[Text, BeforeValidator(rearm)]
@@ -93,9 +109,14 @@ class ChoiceRow(GroupedRow):
     question: _SafeFilled
     option_A: _SafeFilled  # noqa: N815 - the columns' names
     option_B: _SafeFilled  # noqa: N815
-    answer: _SafeText
+    answer: Annotated[Text, BeforeValidator(_several)] = Field(
+        description="The letter of the right option, or of several that are right, such as A,C."
+    )
     variant: _SafeText
     language: Text = Field("", description="In which language the question is (BCP-47), where it is not English.")
+    options_are: Annotated[Text, AfterValidator(one_of(("", ORDERED), "a word for it"))] = Field(
+        "", description="ordered: the options are steps of one scale, in order, the same for all questions."
+    )
 
     @property
     def choice(self) -> ChoiceQuestion:
@@ -103,7 +124,7 @@ class ChoiceRow(GroupedRow):
         options = tuple(filter(None, self._by_letter("option")))
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        more = {"language": self.language, "group": self.group, "step": self.step}
+        more = {"language": self.language, "group": self.group, "step": self.step, "options_are": self.options_are}
         return ChoiceQuestion(*named, options, cultures, self.answer, **more)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
@@ -193,9 +214,14 @@ MCQ_COLUMNS = (
 
 
 def _choice_problems(choice: ChoiceQuestion, answer: str, options: str) -> Iterator[CellProblem]:
-    if len(choice.answer) != 1 or choice.answer not in choice.letters:
-        message = f"{choice.answer!r} is not the letter of an option."
-        yield CellProblem(answer, message, nearest(choice.answer, choice.letters))
+    unknown = next((letter for letter in choice.right if len(letter) != 1 or letter not in choice.letters), None)
+    if unknown is not None:
+        message = f"{unknown!r} is not the letter of an option."
+        yield CellProblem(answer, message, nearest(unknown, choice.letters))
+    elif len(set(choice.right)) < len(choice.right):
+        yield CellProblem(answer, f"{choice.answer!r} names an option twice.")
+    elif len(choice.right) == len(choice.options):
+        yield CellProblem(answer, "calls every option right.", "A question needs a wrong option, too.")
     option, times = Counter(text.casefold() for text in choice.options).most_common(1)[0]
     if times > 1:
         hint = "Two equal options cannot be told apart in a reply."
@@ -238,7 +264,34 @@ def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], Dat
     rows: list[Any] = files.read(known_part(table, model), model, usual, what="multiple-choice questions")
     if model is ReleasedChoiceRow:
         files.cards.append(shipped_card(RELEASE_CARD).model_dump())
-    return [row.choice for row in rows], files
+    choices = [row.choice for row in rows]
+    files.problems += _uneven(choices, [row.origin for row in rows])
+    return choices, files
+
+
+def scales(choices: Sequence[ChoiceQuestion]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of each language, in order, where all its questions have the same; {} where any differs.
+
+    Labels of several languages stand for each other by their place, so each has as many. Where nobody says that the
+    options are a scale, one question of a language is not enough to tell.
+    """
+    labels: dict[str, tuple[str, ...]] = {}
+    for choice in choices:
+        if labels.setdefault(choice.language, choice.options) != choice.options:
+            return {}
+    known = Counter(choice.language for choice in choices if not choice.options_are)
+    return labels if len({len(each) for each in labels.values()}) == 1 and 1 not in known.values() else {}
+
+
+def _uneven(choices: Sequence[ChoiceQuestion], origins: Sequence[Origin]) -> Iterator[DataError]:
+    """Yield what is wrong with the first question that does not have the ordered scale of the others."""
+    first: dict[str, ChoiceQuestion] = {}
+    for choice, origin in zip(choices, origins, strict=True) if any(each.options_are for each in choices) else ():
+        like = first.setdefault(choice.language, choice)
+        if not choice.options_are or choice.options != like.options or len(choice.options) != len(choices[0].options):
+            hint = f"The options of {choices[0].id!r} are {', '.join(choices[0].options)}."
+            yield origin.problem("the options of an ordered scale are the same everywhere.", "options_are", hint)
+            return
 
 
 def is_choice_data(path: Path) -> bool:

@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from kapwa.languages.phrases import is_refusal
-from kapwa.metrics.likelihood import NORMS, Vector, normalised
+from kapwa.metrics.likelihood import NORMS, Norm, Vector, normalised
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
 from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
+from kapwa.suites.blend.choice_scales import Choice, distance_rows, scale_tables
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.items import (
@@ -39,7 +40,12 @@ READER = 4
 HEADLINES: Mapping[How, tuple[str, ...]] = {"generate": ("mcq_acc",), "likelihood": ("mcq_text", "mcq_letter")}
 
 GENERATE_METRICS, LIKELIHOOD_METRICS = metrics_of("blend/mcq generate"), metrics_of("blend/mcq likelihood")
-METRICS: Mapping[How, Mapping[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
+METRICS: Mapping[How, dict[str, MetricInfo]] = {"generate": GENERATE_METRICS, "likelihood": LIKELIHOOD_METRICS}
+
+
+def metrics_for(how: How, *, ordered: bool) -> Mapping[str, MetricInfo]:
+    """The metrics of a way of asking; of the steps of an ordered scale also how far off the choice is."""
+    return METRICS[how] | metrics_of(f"blend/mcq {how} ordered") if ordered else METRICS[how]
 
 
 def lettered(options: Sequence[str]) -> str:
@@ -47,17 +53,23 @@ def lettered(options: Sequence[str]) -> str:
     return "".join(f"{chr(ord('A') + i)}. {option}\n" for i, option in enumerate(options))
 
 
-def generate_prompt(question: str, options: Sequence[str]) -> str:
-    """The prompt that asks for a letter in JSON, as the paper's does in other words (appendix C.3.3)."""
+def generate_prompt(question: str, options: Sequence[str], *, several: bool = False) -> str:
+    """The prompt that asks for a letter in JSON, as the paper's does in other words (appendix C.3.3).
+
+    ``several``: the set has questions with several right options, of which one is asked for.
+    """
+    right = "One or more of the options below are right. Reply with the letter of one of these"
+    right = right if several else "Exactly one of the options below is right. Reply with its letter"
     return (
-        f"{question}\n\nExactly one of the options below is right. Reply with its letter, as JSON and without any "
+        f"{question}\n\n{right}, as JSON and without any "
         f'explanation: {{"answer_choice": ""}}\n\n{lettered(options)}\nAnswer:'
     )
 
 
-def letter_prompt(question: str, options: Sequence[str]) -> str:
-    """The prompt after which each letter's likelihood is measured."""
-    return f"{question}\n\n{lettered(options)}\nReply with the letter of the right option.\n\nAnswer:"
+def letter_prompt(question: str, options: Sequence[str], *, several: bool = False) -> str:
+    """The prompt after which each letter's likelihood is measured; ``several`` as in :func:`generate_prompt`."""
+    which = "a" if several else "the"
+    return f"{question}\n\n{lettered(options)}\nReply with the letter of {which} right option.\n\nAnswer:"
 
 
 def text_prompt(question: str) -> str:
@@ -94,8 +106,13 @@ class _Reply(NamedTuple):
         if self.text is None:
             return "failed"
         if self.read.letter is not None:
-            return "right" if self.read.letter == self.item.fields["answer"] else "wrong"
+            return "right" if self.read.letter in right_letters(self.item) else "wrong"
         return "empty" if not self.text.strip() else "refused" if is_refusal(self.text) else "unparsed"
+
+
+def right_letters(item: Item) -> list[str]:
+    """The letters of the right options: one, or several."""
+    return str(item.fields["answer"]).split(",")
 
 
 def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
@@ -109,7 +126,8 @@ def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
 def case_of(item: Item, metric: str, margin: float, got: str | None) -> dict[str, Any]:
     """One row of the report's cases: what was expected and what the model gave."""
     prompt = f"{item.fields['question']}\n{lettered(item.fields['options'])}".strip()
-    case = {"margin": margin, "prompt": prompt, "expected": option_of(item, item.fields["answer"])[0], "got": got}
+    expected = " / ".join(str(option_of(item, letter)[0]) for letter in right_letters(item))
+    case = {"margin": margin, "prompt": prompt, "expected": expected, "got": got}
     return {**item_columns(item), "metric": metric, **case}
 
 
@@ -132,7 +150,9 @@ def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged
         for one in replies
         if one.text is not None
     )
-    return Judged(score_frame(rows), {"answers": read, "cases": cases, "confusion": choice_confusion(items, read)})
+    tables = {"answers": read, "cases": cases, "confusion": choice_confusion(items, read)}
+    chosen = [Choice(reply.item, "mcq_acc", reply.read.letter, reply.outcome, reply.sample) for reply in replies]
+    return Judged(score_frame([*rows, *distance_rows(chosen)]), tables | scale_tables(chosen))
 
 
 def _reply(item: Item, sample: int, response: Response | None) -> _Reply:
@@ -151,7 +171,7 @@ def _generate_rows(reply: _Reply) -> Iterator[dict[str, Any]]:
     value = float(outcome == "right")
     yield score_row(item, "mcq_acc", value, outcome, sample)
     yield score_row(item, "mcq_acc_parsed", None if reply.read.letter is None else value, outcome, sample)
-    released = reply.reference == item.fields["answer"]
+    released = reply.reference in right_letters(item)
     yield score_row(item, "mcq_acc_reference", float(released), "right" if released else "wrong", sample)
 
 
@@ -207,9 +227,23 @@ class _Scored(NamedTuple):
     letters: Answer | None
 
     def margin(self, values: Vector) -> float:
-        """By how much the right option is above the best wrong one."""
-        place = self.item.fields["letters"].index(self.item.fields["answer"])
-        return float(values[place] - np.delete(values, place).max())
+        """By how much the likeliest right option is above the best wrong one."""
+        right = np.isin(list(self.item.fields["letters"]), right_letters(self.item))
+        return float(values[right].max() - values[~right].max())
+
+    def choices(self) -> Iterator[Choice]:
+        """What the likelihoods of texts and of letters choose: the likeliest option, none where several are."""
+        compared: tuple[tuple[str, Answer | None, Norm], ...]
+        compared = ("mcq_text", self.texts, "byte"), ("mcq_letter", self.letters, "sum")
+        for metric, answer, norm in compared:
+            if answer is None or answer.response.logprobs is None:
+                yield Choice(self.item, metric, None, "failed")
+                continue
+            values = normalised(answer.response.logprobs, norm)
+            best = [
+                letter for letter, each in zip(self.item.fields["letters"], values, strict=True) if each == values.max()
+            ]
+            yield Choice(self.item, metric, best[0] if len(best) == 1 else None, "tie")
 
 
 def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
@@ -240,7 +274,9 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
     options = pl.DataFrame([row for each in scored for row in _option_rows(each)], schema=OPTION_SCHEMA, orient="row")
     cases.sort(key=lambda row: row["margin"])
     tables = {"options": options, "cases": case_frame(cases)}
-    return Judged(score_frame(row for each in scored for row in _likelihood_rows(each)), tables)
+    chosen = [choice for each in scored if each.item.fields["scale"] for choice in each.choices()]
+    rows = [row for each in scored for row in _likelihood_rows(each)]
+    return Judged(score_frame([*rows, *distance_rows(chosen)]), tables | scale_tables(chosen))
 
 
 def _likelihood_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
@@ -262,7 +298,7 @@ def _option_rows(scored: _Scored) -> Iterator[tuple[Any, ...]]:
     for place, letter in enumerate(item.fields["letters"] if texts or letters else ()):
         text = texts[place] if texts else None
         yield (
-            *(item.id, item.variant, item.culture, letter, letter == item.fields["answer"], *option_of(item, letter)),
+            *(item.id, item.variant, item.culture, letter, letter in right_letters(item), *option_of(item, letter)),
             *((text.logprob_sum, text.n_tokens, text.n_bytes, text.n_chars) if text else (None,) * 4),
             letters[place].logprob_sum if letters else None,
         )
@@ -288,7 +324,9 @@ def choice_confusion(items: Sequence[Item], answers: pl.DataFrame) -> pl.DataFra
 
 def _rows(culture: str, chosen: Sequence[tuple[Item, str]]) -> list[tuple[Any, ...]]:
     """For one culture and variant: other culture, wrong, matches, share, low, high, split."""
-    others = list(dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name != culture))
+    others = list(
+        dict.fromkeys(name for item, _ in chosen for name in item.fields["cultures"] if name not in ("", culture))
+    )
     if not others:
         return []
     gives = np.full((len(chosen), len(others)), np.nan)

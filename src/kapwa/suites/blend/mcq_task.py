@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
+from operator import mul
 from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
@@ -20,25 +22,31 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Floor, Item, Message, Request
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq
+from kapwa.suites.blend.choice_scales import DISTANCES, Choice
+from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq, scales
 from kapwa.suites.blend.mcq_judging import (
     HEADLINES,
     HOWS,
     MAX_NEW_TOKENS,
-    METRICS,
     READER,
     How,
     generate_prompt,
     judge_generate,
     judge_likelihood,
     letter_prompt,
+    metrics_for,
+    right_letters,
     text_prompt,
 )
-from kapwa.suites.items import by_culture, greedy_requests, item_columns, select
+from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.items import by_culture, greedy_requests, grouped, item_columns, lot, select
 
 
-def item_of(question: ChoiceQuestion, how: How) -> Item:
-    """Return the item that asks ``question`` by generation or by likelihood; its cluster is the question's id."""
+def item_of(question: ChoiceQuestion, how: How, *, several: bool = False, scale: Sequence[str] = ()) -> Item:
+    """Return the item that asks ``question`` by generation or by likelihood; its cluster is the question's id.
+
+    ``several``: questions of the set have several right options. ``scale``: the labels that all have in the language.
+    """
     return Item(
         id=question.id,
         suite="blend",
@@ -51,12 +59,15 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
         fields={
             "question": question.question,
             "question_id": question.question_id,
-            "prompt": question.prompt or generate_prompt(question.question, question.options),
+            "prompt": question.prompt or generate_prompt(question.question, question.options, several=several),
             "options": question.options,
             "letters": question.letters,
             "answer": question.answer,
             "cultures": question.cultures,
             **({"group": question.group, "step": question.step} if question.group else {}),
+            "several": several,
+            "scale": scale,
+            "options_are": question.options_are,
         },
     )
 
@@ -67,7 +78,7 @@ def likelihood_requests(items: Sequence[Item]) -> Iterator[Request]:
         question, options = item.fields["question"], item.fields["options"]
         for prompt, continuations in (
             (text_prompt(question), options),
-            (letter_prompt(question, options), item.fields["letters"]),
+            (letter_prompt(question, options, several=item.fields["several"]), item.fields["letters"]),
         ):
             yield Request(item.id, item.variant, "score", (Message("user", prompt),), tuple(continuations))
 
@@ -80,45 +91,77 @@ def mcq_item_table(items: Sequence[Item]) -> pl.DataFrame:
     return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema)
 
 
-def tricks(item: Item, letters: Sequence[str]) -> dict[str, float]:
-    """Return what every trick scores on an item, in [0, 1]; ties are shared. ``letters``: all of the set."""
-    options, answer = item.fields["options"], item.fields["answer"]
-    right = options[item.fields["letters"].index(answer)]
+def tricks(item: Item, letters: Sequence[str]) -> dict[str, list[float]]:
+    """Return how likely every trick chooses each option of an item; ties are shared. ``letters``: all of the set."""
+    options = item.fields["options"]
     lengths = [len(text) for text in options]
-    shared = 1.0 / lengths.count(len(right))
     first = min(options, key=lambda text: (text.casefold(), text))
+
+    def among(chosen: Sequence[bool]) -> list[float]:
+        count = max(sum(chosen), 1)
+        return [each / count for each in chosen]
+
     return {
-        "chance": 1.0 / len(options),
-        **{f"always {letter}": float(answer == letter) for letter in letters},
-        "longest": shared if len(right) == max(lengths) else 0.0,
-        "shortest": shared if len(right) == min(lengths) else 0.0,
-        "alphabetical first": float(right == first),
+        "chance": among([True] * len(options)),
+        **{f"always {letter}": among([each == letter for each in item.fields["letters"]]) for letter in letters},
+        "longest": among([length == max(lengths) for length in lengths]),
+        "shortest": among([length == min(lengths) for length in lengths]),
+        "alphabetical first": among([text == first for text in options]),
     }
+
+
+def trick_scores(item: Item, letters: Sequence[str], *, ordered: bool) -> dict[tuple[str, bool], float]:
+    """Return what every trick scores on an item: how likely it is right, and with True its mean distance from that."""
+    shown, right = item.fields["letters"], right_letters(item)
+    worth = {False: [float(letter in right) for letter in shown]}
+    if ordered:
+        worth[True] = [Choice(item, "", letter).distance or 0.0 for letter in shown]
+    pairs = product(tricks(item, letters).items(), worth.items())
+    return {(name, kind): sum(map(mul, likely, values)) for (name, likely), (kind, values) in pairs}
 
 
 def mcq_floors(items: Sequence[Item]) -> list[Floor]:
     """Return every floor of every metric present, over all items (``note`` "") and for each of several cultures.
 
-    Values are means over items, in [0, 1]. There is no ceiling: nobody asked people these questions.
+    Values are means over items, in [0, 1], and in steps those of distances. There is no ceiling: nobody asked people
+    these questions.
     """
     floors: list[Floor] = []
     for how in HOWS:
         asked = [item for item in items if item.variant == how]
         letters = sorted({letter for item in asked for letter in item.fields["letters"]})
-        scores = {item.id: tricks(item, letters) for item in asked}
+        ordered = bool(asked) and bool(asked[0].fields["options_are"])
+        kinds = grouped(metrics_for(how, ordered=ordered), lambda metric: metric in DISTANCES.values())
+        scores = {item.id: trick_scores(item, letters, ordered=ordered) for item in asked}
         for note, group in by_culture(asked).items():
-            for name in scores[group[0].id]:
-                each = [scores[item.id][name] for item in group]
+            for name, kind in scores[group[0].id]:
+                each = [scores[item.id][name, kind] for item in group]
                 known = None if name == "chance" else each  # chance is no estimate
-                floors += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in METRICS[how]]
+                floors += [Floor(metric, how, name, fmean(each), note=note, by_item=known) for metric in kinds[kind]]
     return floors
+
+
+def shuffled(question: ChoiceQuestion, seed: int) -> ChoiceQuestion:
+    """Return the question with its options in an order drawn for it and its culture."""
+    if question.prompt is not None:
+        hint = "Leave --shuffle out."
+        raise UsageError(f"The prompt of {question.id!r} shows its options: their order cannot be changed.", hint=hint)
+    places = range(len(question.options))
+    order = sorted(places, key=lambda place: lot(seed, question.country, question.id, ALL_LETTERS[place]))
+    return replace(
+        question,
+        options=tuple(question.options[place] for place in order),
+        cultures=tuple(question.cultures[place] for place in order),
+        answer=",".join(ALL_LETTERS[new] for new, place in enumerate(order) if ALL_LETTERS[place] in question.right),
+    )
 
 
 def open_mcq_task(data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
     """Read multiple-choice questions, select among them, and return the task.
 
-    ``options``: ``how`` ("generate" or "likelihood"; else the variant selected) and ``max_new_tokens``. Raises
-    UsageError for unknown options or values, and when ``data`` is None: there is no set without people's answers.
+    ``options``: ``how`` ("generate" or "likelihood"; else the variant selected), ``max_new_tokens`` and ``shuffle``
+    (a seed; the order of the data where it is left out). Raises UsageError for unknown options or values, for a shuffle
+    of prompts that show their options, and when ``data`` is None: there is no set without people's answers.
     """
     how = _how(options.get("how"), selection)
     length = options.get("max_new_tokens", MAX_NEW_TOKENS)
@@ -130,7 +173,13 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
             "nayeon212/BLEnD.",
         )
     questions, source = read_mcq(data)
-    items = [item_of(question, how) for question in questions]
+    several = any(len(question.right) > 1 for question in questions)
+    labels, seed = scales(questions), options.get("shuffle")
+    if seed is not None:
+        check_whole("shuffle", seed, least=0)
+        questions = [shuffled(question, seed) for question in questions]
+    items = [item_of(each, how, several=several, scale=labels.get(each.language, ())) for each in questions]
+    drawn = {} if seed is None else {"shuffle": seed}
     task = Task(
         name="blend/mcq",
         data=source,
@@ -139,8 +188,8 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
         needs=frozenset({"score"}),
         headline=HEADLINES[how],
         groups=("topic",),
-        metrics=METRICS[how],
-        options={"how": how},
+        metrics=metrics_for(how, ordered=any(question.options_are for question in questions)),
+        options={"how": how, **drawn},
         requests=likelihood_requests,
         score=judge_likelihood,
         floors=mcq_floors,
@@ -151,7 +200,7 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
     return replace(
         task,
         needs=frozenset({"generate"}),
-        options={"how": how, "max_new_tokens": length, "reader": READER},
+        options={"how": how, "max_new_tokens": length, "reader": READER, **drawn},
         requests=partial(greedy_requests, max_new_tokens=length),
         score=judge_generate,
     )

@@ -217,7 +217,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     whose_data = row.culture_and_language()
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
-    letter = _letter(row, options) if not row.problems else ""
+    letters = _letters(row, options) if not row.problems else []
     row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
@@ -225,13 +225,14 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     name = row_id if row_id.startswith(f"{country}/") else f"{country}/{row_id}"
     cells = {
         **{"id": name, "country": country, "question_id": row.text("question_id", row_id)},
-        **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
+        **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": ",".join(letters), "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
         **{field: row.text(field) for field in ("group", "step") if row.has(field)},
+        **({"options_are": row.text("options_are")} if row.has("options_are") else {}),
     }
     for place in ALL_LETTERS[: len(options)]:
-        cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")
+        cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
     to.add("mcq", cells, row)
 
 
@@ -251,11 +252,24 @@ def _options(row: MappedRow) -> list[str]:
     return [texts[name] for name in filled]
 
 
-def _letter(row: MappedRow, options: list[str]) -> str:
-    """The letter of the right option, from a letter, a number or the option's text."""
-    written, how = row.needed("answer"), row.mapping.answer_is
-    if not written:
-        return ""
+def _letters(row: MappedRow, options: list[str]) -> list[str]:
+    """The letters of the right options, each from a letter, a number or the option's text.
+
+    Several stand in a list, or in a cell parted by commas or the mapping's separator; a text may hold commas itself.
+    """
+    how, field = row.mapping.answer_is, row.fields.get("answer")
+    if "answer" in row.mapping.separators or (field and isinstance(field.cell, tuple)):
+        several = row.items("answer")
+        if not several and not row.problems:
+            row.problem("answer", "is empty.", "Every row needs one.")
+    else:
+        written = row.needed("answer")
+        several = [written] if how == "text" else re.split(r"\s*[,;]\s*", written)
+    return sorted(_letter(row, options, text) for text in several if text)
+
+
+def _letter(row: MappedRow, options: list[str], written: str) -> str:
+    how = row.mapping.answer_is
     if how == "text":
         known = list(options)
     elif how == "letter":

@@ -21,7 +21,7 @@ HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
-_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer", "group", "step")
+_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer", "group", "step", "options_are")
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
@@ -47,8 +47,8 @@ NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
 LISTS: dict[Form, tuple[str, ...]] = {
     "kalahi": (*RESPONSES, *(f"{name}_en" for name in RESPONSES)),
     "blend/saq": ("answers", "answers_en"),
-    "blend/mcq": ("options",),
     "opinions/survey": ("options", "counts", "shares"),
+    "blend/mcq": ("options", "answer"),
 }
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
