@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kapwa import registry
 from kapwa.datasets.findings import CheckReport
@@ -164,7 +164,12 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
 
 
 def compare(
-    run_a: Run | str | Path, run_b: Run | str | Path, *, mid_p: bool = False, equal_within: float | None = None
+    run_a: Run | str | Path,
+    run_b: Run | str | Path,
+    *,
+    mid_p: bool = False,
+    equal_within: float | None = None,
+    by: Literal["culture", "label"] = "culture",
 ) -> pl.DataFrame:
     """Compare two runs of one task on the items both measured; see :func:`kapwa.stats.tables.compare_runs`.
 
@@ -178,7 +183,9 @@ def compare(
     (0.02: 2 points); two one-sided tests say whether the two are equal within it, which "within noise" does not.
     ``family`` names the tests that are adjusted together, ``verdict`` says the outcome. ``undone_by``, of metrics that
     a matcher judges: which share of wrongly refused answers, on the lower side only, would undo the verdict.
-    Raises UsageError for runs of different tasks, and DataError where their data differ.
+    ``by`` "label": rows are the labels of the data (``cultures.csv``) in place of cultures, named in ``label_kind`` and
+    ``label``; each is the mean over its cultures, the labels of a kind are a family, and ``undone_by`` is null.
+    Raises UsageError for runs of different tasks or data without the labels asked for, DataError where data differ.
     """
     import polars as pl
 
@@ -210,9 +217,14 @@ def compare(
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
     settings: dict[str, Any] = {"mid_p": mid_p, "equal_within": equal_within}
+    if by == "label":
+        settings["labels"] = a.manifest["data"].get("labels")
+        if not settings["labels"]:
+            hint = "Write a table cultures.csv beside the data's card, and run again: see docs/reference/forms.md."
+            raise UsageError(f"The data of these runs ({a.manifest['data']['name']}) have no labels.", hint=hint)
     compared = compare_runs(a.scores, b.scores, label_a=label_a, label_b=label_b, metrics=metrics, **settings)
     headline = {name: metrics[name] for name in a.manifest.get("headline", ()) if name in metrics}
-    judged = judged_by_machine(a.manifest["metrics"], headline)
+    judged = judged_by_machine(a.manifest["metrics"], headline if by == "culture" else {})
     compared = with_undone_shares(compared, {label_a: a.scores, label_b: b.scores}, judged)
     compared = with_verdicts(compared, a.manifest["metrics"])
     sizes = [(mde, a.manifest["metrics"][metric]) for mde, metric in compared.select("mde", "metric").iter_rows()]

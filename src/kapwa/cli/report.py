@@ -186,6 +186,7 @@ def compare(
     csv: Path | None = None,
     mid_p: bool = False,
     equal_within: opt.EqualWithin = None,
+    by: Literal["culture", "label"] = "culture",
     json: opt.Json = False,
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
@@ -208,8 +209,10 @@ def compare(
 
     check_place(csv)
     gate.check(equal_within)
+    if gate.margin is not None and by == "label":
+        raise UsageError("A regression is judged over cultures.", hint="Leave out --by, or --margin.")
     first, second = kapwa.open_run(run_a), kapwa.open_run(run_b)
-    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=gate.margin or equal_within)
+    frame = kapwa.compare(first, second, mid_p=mid_p, equal_within=gate.margin or equal_within, by=by)
     judgement = None if gate.margin is None else judge(first, second, frame, gate.margin)
     if judgement is not None:
         gate.write(judgement)

@@ -12,6 +12,8 @@ from kapwa.datasets.findings import Finding
 from kapwa.languages.codes import LANGUAGE_TAG
 
 CARD_NAME = "card.yaml"
+# Beside the card: what cultures belong to (:mod:`kapwa.datasets.labels`).
+LABELS_NAME = "cultures.csv"
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)]
 

@@ -18,7 +18,8 @@ class DataSource:
     """Where a task's items came from: the manifest and the signature name it.
 
     ``digest`` is a hash of the files' bytes; ``card`` the pack's card (culture, language, licence, authors, consent,
-    limits), empty when there is none; ``illustrative`` marks sample packs that no native speaker reviewed.
+    limits), empty when there is none; ``illustrative`` marks sample packs that no native speaker reviewed. ``labels``:
+    by kind and label, the cultures that belong to it (:mod:`kapwa.datasets.labels`); empty where nobody says.
     """
 
     name: str
@@ -26,6 +27,7 @@ class DataSource:
     digest: str
     card: Mapping[str, Any] = field(default_factory=dict)
     illustrative: bool = False
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from kapwa.datasets.card import CARD_NAME, Card, card_findings
+from kapwa.datasets.card import CARD_NAME, LABELS_NAME, Card, card_findings
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_model, read_records
@@ -190,6 +190,7 @@ class DataSet:
     card_paths: list[Path] = field(default_factory=list)
     problems: list[DataError] = field(default_factory=list)
     oddities: list[Finding] = field(default_factory=list)
+    labels: Mapping[str, Any] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
 
     def note_file(self, file: Path, name: str = "") -> None:
@@ -233,11 +234,25 @@ class DataSet:
         self.oddities += oddities
         return rows
 
+    def read_labels(self, cultures: Collection[str], *, every: bool = True) -> None:
+        """Read what ``cultures`` belong to, where a table beside a card, or a table of the data, says so.
+
+        Comes after all else is read. ``every``: whether these are all cultures of the folder.
+        """
+        paths = [*self.card_paths, *(table.path for table in self.tables)]
+        folders = dict.fromkeys([*filter(None, [self.path]), *(path.parent for path in paths)])
+        files = [file for folder in folders if (file := folder / LABELS_NAME).is_file()]
+        if files:
+            from kapwa.datasets.labels import read_labels
+
+            # Rows that could not be read may be those of a culture that seems unknown.
+            self.labels = read_labels(self, files, cultures, every=every and not self.problems)
+
     def source(self) -> DataSource:
         """Describe where the items came from; several packs give ``{"packs": [card, …]}``."""
         card = self.cards[0] if len(self.cards) == 1 else {"packs": self.cards} if self.cards else {}
         illustrative = any(bool(card.get("illustrative")) for card in self.cards)
-        return DataSource(self.name, self.path, digest(self.files), card, illustrative)
+        return DataSource(self.name, self.path, digest(self.files), card, illustrative, self.labels)
 
     def findings(self, path: Path) -> Iterator[Finding]:
         """Yield what stops a run, what is odd in tables, and what cards leave open; ``path`` is what was checked."""

@@ -10,23 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import polars as pl
-
 from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.board import MARKS, board_cell, marks_of
 from kapwa.report.charts import HeatChart
 from kapwa.report.comparisons import language_facts
 from kapwa.report.heat import heat_chart, square_of
+from kapwa.report.labels import estimate_over, labels_of
 from kapwa.report.marks import Estimate
 from kapwa.report.overview import direction, model_rows, place_of, topic_means
 from kapwa.report.table import NONE
 from kapwa.report.tables import score_cell
-from kapwa.report.view import Subject, TaskView
+from kapwa.report.view import TaskView
 from kapwa.report.wording import label_text, pack
 from kapwa.stats.families import is_clear
-from kapwa.stats.pooled import pooled_mean
-from kapwa.suites.base import holds_shares
 
 _DIGITS = {True: 1, False: 3}  # of a share in per cent, and of another measure
 
@@ -129,7 +126,7 @@ def comparison_data(
 
 
 def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
-    """What the board can be filtered by: every culture, then the languages they were asked in, where these are several.
+    """What the board can be filtered by: every culture, the languages they were asked in, where several, and labels.
 
     Each with its kind, its name and the places of its cultures among ``view.subjects``.
     """
@@ -139,7 +136,8 @@ def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
         languages.setdefault(name, []).append(place)
     cultures = [("Culture", subject.label, [place]) for place, subject in enumerate(view.subjects)]
     spoken = languages.items() if len(languages) > 1 else ()
-    return cultures + [("Language", name, members) for name, members in spoken]
+    labels = [("Label", label, members) for _, label, members in labels_of(view)]
+    return cultures + [("Language", name, members) for name, members in spoken] + labels
 
 
 def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[tuple[str, str]]]:
@@ -152,7 +150,10 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
     columns = []
     for places in choices:
         members = [view.subjects[place] for place in places]
-        cells = [score_cell(_estimate_over(view, run, items[run], members), info) for run in range(len(view.runs))]
+        cells = [
+            score_cell(estimate_over(view, run, view.metric, items[run], members), info)
+            for run in range(len(view.runs))
+        ]
         marks = marks_of(view, 0, members[0]) if len(members) == 1 else {}
         for name, title in MARKS.items():
             mark = marks.get(name)
@@ -160,18 +161,6 @@ def chosen_cells(view: TaskView, choices: Sequence[Sequence[int]]) -> list[list[
             cells.append(NONE if facts is None else board_cell(facts, view))
         columns.append([(cell.text, cell.small) for cell in cells])
     return columns
-
-
-def _estimate_over(view: TaskView, run: int, items: pl.DataFrame, subjects: Sequence[Subject]) -> Estimate | None:
-    if len(subjects) == 1:
-        return view.estimate(run, subjects[0], view.metric)
-    rows = [(subject.culture, view.language_of(subject, view.variant)) for subject in subjects]
-    places = pl.DataFrame(rows, schema=["culture", "language"], orient="row")
-    kept = items.join(places, on=["culture", "language"], how="semi", maintain_order="left")
-    if not kept.height:
-        return None
-    share = holds_shares(view.metrics[view.metric], kept["value"])
-    return pooled_mean(kept["value"].to_numpy(), kept["culture"], kept["cluster"], binary=share)._asdict()
 
 
 def _tested(row: Mapping[str, Any], info: Mapping[str, Any]) -> list[float | bool | None]:

@@ -31,6 +31,7 @@ from kapwa.report.beside import write_answer_pages, write_tables
 from kapwa.report.board import LabelColumn, board_table, ranking_pairs, verdict_sentence
 from kapwa.report.charts import SERIES
 from kapwa.report.html import render
+from kapwa.report.labels import label_table
 from kapwa.report.many import comparison_data, crowd_charts
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import LEAST, correlations
@@ -238,9 +239,11 @@ def _sentences(view: TaskView) -> list[str]:
 
 
 def _scores(view: TaskView) -> list[Table]:
-    """Every metric of every system; of several cultures then each headline metric by culture."""
+    """Every metric of every system; of several cultures then each headline metric by culture, then by label."""
     found = [tables.metrics_table(view, reference=False)]
-    found += [tables.culture_table(view, metric) for metric in view.headline] if view.many else []
+    if view.many:
+        found += [tables.culture_table(view, metric) for metric in view.headline]
+        found.append(label_table(view))
     return [table for table in found if table is not None]
 
 

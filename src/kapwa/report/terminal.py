@@ -13,6 +13,7 @@ from kapwa.datasets.findings import CheckReport, Severity, kinds_of
 from kapwa.report import notes, sentences, wording
 from kapwa.report.board import board_table
 from kapwa.report.comparisons import over_cultures, variant_name
+from kapwa.report.labels import label_table
 from kapwa.report.overview import group_sentences
 from kapwa.report.render import new_table, plain, terminal_table
 from kapwa.report.sentences import outcome_words
@@ -44,6 +45,7 @@ def render_run(run: Run) -> Group:
     # Requests that failed are among the warnings.
     lost = outcome_words([{**row, "failed": 0} for row in rows if row is not None])
     n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
+    labels = label_table(view) if view.many and run.manifest["data"].get("labels") else None
     measured = f"Measured on {wording.count(n, *view.noun)}"
     measured += f"; variant: {variant_name(view.variant)}." if variants else "."
     others = [wording.count(variants, "other variant")] if variants else []
@@ -52,6 +54,7 @@ def render_run(run: Run) -> Group:
     return Group(
         terminal_table(board),
         *([Text(_cultures(view))] if len(view.subjects) > 1 else []),
+        *([terminal_table(labels)] if labels is not None else []),
         *(
             Text(plain(line))
             for line in (group_sentences(view) if any(name.startswith(LEADING) for name in view.headline) else ())
@@ -93,14 +96,16 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
         short = {"a": "A", "b": "B"}
     told.append(f"Difference: {short['a']} − {short['b']}")
     # What is the same in all rows stands once above the table.
-    names = ("metric", "culture", "variant")
+    by_label = "label" in frame.columns
+    names = ("metric", "label" if by_label else "culture", "variant")
     parts = [name for name in names if frame[name].n_unique() > 1] or ["metric"]
     same = [f"{name.capitalize()}: {label_text(first[name] or 'all')}" for name in names if name not in parts]
     told += ["; ".join(same)] if same else []
-    over = over_cultures(frame.filter(metric=first["metric"]))
+    over = [] if by_label else over_cultures(frame.filter(metric=first["metric"]))
     said = over_sentences([{**row, **short} for row in over], metrics.get(first["metric"], {}), ("item", "items"))
     heads = [f"{label_text(row['variant'])}: " if len(over) > 1 else "" for row in over]
     told += [head + sentence for head, sentence in zip(heads, said, strict=True)]
+    told += [_families_of_labels(frame)] if by_label else []
     head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
     shown, rows = _first_metrics(frame), []
@@ -129,6 +134,17 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     return Group(*map(Text, told), table, Text(note, style="dim"))
 
 
+def _families_of_labels(frame: pl.DataFrame) -> str:
+    """Say over which labels p-values are adjusted together."""
+    kinds = [f"{n} of the kind {label_text(kind)}" for kind, n in _labels_by_kind(frame)]
+    told = f"Labels: {', '.join(kinds)}. The labels of a kind are one family of tests (Holm)"
+    return f"{told}; a culture may have several labels, so the rows are not independent."
+
+
+def _labels_by_kind(frame: pl.DataFrame) -> list[tuple[str, int]]:
+    return frame.group_by("label_kind", maintain_order=True).agg(pl.col("label").n_unique()).rows()
+
+
 _FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
 
 
@@ -151,7 +167,8 @@ def difference_lines(a: Run, b: Run) -> list[str]:
 
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of the first metrics (headline ones stand first) that fit a screen; at least one metric."""
-    kept, own = list[str](), frame.filter(pl.col("culture").is_not_null())
+    kept = list[str]()
+    own = frame if "label" in frame.columns else frame.filter(pl.col("culture").is_not_null())
     for metric in frame["metric"].unique(maintain_order=True):
         if kept and own.filter(pl.col("metric").is_in([*kept, metric])).height > MOST_ROWS:
             break

@@ -95,6 +95,7 @@ def describe(
                 "revision": next((p for p in parts if _COMMIT.fullmatch(p) and p.startswith(short)), None),
                 "card": dict(data.card),
                 "illustrative": data.illustrative,
+                **({"labels": data.labels} if data.labels else {}),
             },
             "model": answering,
             "repeatable": repeatable,

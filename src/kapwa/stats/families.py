@@ -1,7 +1,8 @@
 """Families of tests: which p-values are adjusted together. The command line, Python, pages and CSV all come here.
 
 A family holds all tests of one kind of comparison, one metric, one variant and one level: means over cultures are one
-level, single cultures another. Every pair that is compared together is in it. Two runs alone therefore get the same
+level, single cultures another. Every pair that is compared together is in it. Of labels, which
+overlap, one kind of label is a level. Two runs alone therefore get the same
 verdict from ``kapwa compare`` and from a report of these two; with more runs the family is larger, and says so.
 """
 
@@ -61,6 +62,7 @@ def is_equal(row: Mapping[str, Any]) -> bool:
 def members(table: pl.DataFrame) -> list[np.ndarray]:
     """The places of the rows of each family."""
     level = [pl.col("cultures") > 1] if "cultures" in table.columns else []
+    level = [pl.col("label_kind")] if "label_kind" in table.columns else level
     families = table.with_row_index("place").group_by("kind", "metric", "variant", *level, maintain_order=True)
     return [places.to_numpy() for places in families.agg("place")["place"]]
 
@@ -123,7 +125,11 @@ def family_words(rows: pl.DataFrame) -> str:
     cultures = rows["culture"].n_unique()
     noun = "language" if first["kind"] == "cultures" else "culture"
     one_by_one = f"{cultures} {noun}s one by one" if cultures != 1 else f"1 {noun}"
-    parts.append("means over cultures" if first["culture"] is None else one_by_one)
+    if "label_kind" in rows.columns:
+        labels = rows["label"].n_unique()
+        parts.append(f"{labels} label{'s' if labels != 1 else ''} of the kind {first['label_kind']}")
+    else:
+        parts.append("means over cultures" if first["culture"] is None else one_by_one)
     return f"{tests} test{'s' if tests != 1 else ''} of {first['metric']}{variant} ({', '.join(parts)})"
 
 

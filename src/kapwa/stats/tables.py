@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ POOLED_SCHEMA: Mapping[str, Any] = {
 }
 # Where a margin of equality was asked for.
 EQUAL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("equal_within", "p_equal", "p_equal_holm"), pl.Float64)
+# Where labels are compared, and not cultures.
+LABEL_SCHEMA: Mapping[str, Any] = dict.fromkeys(("label_kind", "label"), pl.String)
 
 ALL = "all"
 
@@ -54,6 +56,10 @@ class Block(NamedTuple):
     variant: str
     items: pl.DataFrame
     metrics: tuple[str, ...]
+
+
+_Pairs = Sequence[tuple[str, Block, str, Block]]
+_Labels = Mapping[str, Mapping[str, Collection[str]]]
 
 
 def checked_scores(scores: pl.DataFrame, metrics: Mapping[str, bool], groups: Sequence[str] = ()) -> pl.DataFrame:
@@ -234,6 +240,7 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     replicates: int = 2000,
     mid_p: bool = False,
     equal_within: float | None = None,
+    labels: _Labels | None = None,
 ) -> pl.DataFrame:
     """Compare two runs on the items both measured: over all cultures, then by culture, language and variant.
 
@@ -254,6 +261,9 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     ``equal_within``: a margin in the metrics' own unit (0.02: 2 points). Three more columns then: ``equal_within``,
     ``p_equal``, the larger p-value of two one-sided tests (Schuirmann 1987) that the true difference lies inside it,
     and ``p_equal_holm``, adjusted within the same family.
+
+    ``labels``: by kind and label, the cultures that belong to it. Rows are then labels, named in two more columns
+    (:data:`LABEL_SCHEMA`): the mean over a label's cultures, or its one culture. The labels of one kind are a family.
     Returns :data:`POOLED_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
     """
     if label_a == label_b:
@@ -264,12 +274,34 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     pairs = [(label_a, a[key], label_b, b[key]) for key in sorted(a.keys() & b.keys())]
     settings: dict[str, Any] = {"seed": seed, "mid_p": mid_p, "equal_within": equal_within}
     each = _table("runs", pairs, metrics, replicates=replicates, **settings).with_columns(cultures=pl.lit(1, pl.Int64))
-    both = adjust_p_values(pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal"))
-    schema = POOLED_SCHEMA
+    if labels is None:
+        both = pl.concat([_pooled_table("runs", pairs, metrics, **settings), each], how="diagonal")
+    else:
+        both = _by_label(pairs, each, labels, metrics, settings)
+    both, schema = adjust_p_values(both), POOLED_SCHEMA
     if equal_within is not None:
         schema = {**POOLED_SCHEMA, **EQUAL_SCHEMA}
         both = both.with_columns(equal_within=pl.lit(float(equal_within)))
+    if labels is not None:
+        return both.select(*LABEL_SCHEMA, *schema).sort(_places(metrics), maintain_order=True)
     return both.select(*schema).sort(_places(metrics), pl.col("cultures") == 1, maintain_order=True)
+
+
+def _by_label(
+    pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Rows of labels: the mean over a label's cultures; of one that has a single culture, the row of ``each``."""
+    tables = []
+    for kind, cultures_of in labels.items():
+        for label, cultures in cultures_of.items():
+            within = [pair for pair in pairs if pair[1].culture in cultures]
+            means = _pooled_table("runs", within, metrics, **settings)
+            others = each.filter(pl.col("culture").is_in(list(cultures))).join(
+                means, on=["metric", "variant"], how="anti"
+            )
+            rows = pl.concat([means, others], how="diagonal")
+            tables.append(rows.with_columns(label_kind=pl.lit(kind), label=pl.lit(label)))
+    return pl.concat(tables)
 
 
 def _places(metrics: Mapping[str, bool]) -> pl.Expr:
@@ -278,9 +310,7 @@ def _places(metrics: Mapping[str, bool]) -> pl.Expr:
     return pl.col("metric").replace_strict(order, return_dtype=pl.Int64)
 
 
-def _pooled_table(
-    kind: str, pairs: Sequence[tuple[str, Block, str, Block]], metrics: Mapping[str, bool], **settings: Any
-) -> pl.DataFrame:
+def _pooled_table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
     """Rows over cultures: a row for each metric and pair of names (and variant) that two or more cultures have."""
     from kapwa.stats.pooled import pooled_differences
 
@@ -335,12 +365,7 @@ def _aligned(a: Block, b: Block, names: Sequence[str]) -> tuple[FloatArray, Floa
     return left, right, clusters
 
 
-def _table(
-    kind: str,
-    pairs: Sequence[tuple[str, Block, str, Block]],
-    metrics: Mapping[str, bool],
-    **settings: Any,
-) -> pl.DataFrame:
+def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: Any) -> pl.DataFrame:
     """Compare pairs of named blocks of one culture, metric by metric."""
     records = []
     for label_a, a, label_b, b in pairs:

@@ -1,6 +1,7 @@
 /* Tables sorted by a click on a head, systems chosen by name, two systems side by side. */
 (() => {
   const MINUS = "\u2212";
+  const KINDS = ["Culture", "Language", "Label"];
   const words = cell => (cell.querySelector("bdi") ?? cell).textContent.trim();
   const number = text => {
     const plain = text.replace(MINUS, "-").replace(/[%,()+]/g, "");
@@ -65,17 +66,17 @@
       selects[name] = make("select");
       fill(selects[name], [["", all], ...values], "");
       selects[name].addEventListener("change", () => {
-        /* A culture or a language, not both. */
-        const other = { Culture: "Language", Language: "Culture" }[name];
-        if (other && selects[name].value) selects[other].value = "";
+        /* A culture, a language or a label, not two of them. */
+        if (KINDS.includes(name) && selects[name].value) {
+          for (const other of KINDS.filter(kind => kind !== name)) selects[other].value = "";
+        }
         look();
       });
-      if (values.length > 1) tools.append(labelled(name, selects[name]));
+      if (values.length > (name === "Label" ? 0 : 1)) tools.append(labelled(name, selects[name]));
     };
     offer("Group", "All", [...new Set(Object.values(groups))].map(name => [name, name]));
     offer("Task", "All", tasks.map(({ task }, k) => [k, tasks.filter(other => other.task === task).length > 1 ? heads[k] : task]));
-    offer("Culture", "All", labels("Culture").sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
-    offer("Language", "All", labels("Language").sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
+    for (const kind of KINDS) offer(kind, "All", labels(kind).sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
     const named = [...tools.children].map(label => label.firstChild.textContent.toLowerCase());
     const search = rows.length > 10 ? [labelled("Show systems whose name contains", box, "grow")] : [];
     const folded = make("details", {}, make("summary", { textContent: `Filter by ${named.join(", ")}` }), tools);
@@ -83,9 +84,9 @@
 
     function look() {
       const wanted = box.value.trim().toLocaleLowerCase();
-      const [group, task, culture, language] = ["Group", "Task", "Culture", "Language"].map(name => selects[name].value);
+      const [group, task] = ["Group", "Task"].map(name => selects[name].value);
       const kept = tasks.map((_, k) => task === "" || k === Number(task));
-      const choice = culture || language ? [culture ? "Culture" : "Language", culture || language] : null;
+      const choice = KINDS.map(kind => [kind, selects[kind].value]).find(pair => pair[1]) ?? null;
       const places = tasks.map(({ choices }) => (choice ? choices.findIndex(one => one[0] === choice[0] && one[1] === choice[1]) : null));
       const fits = name => name.toLocaleLowerCase().includes(wanted) && (!group || groups[name] === group)
         && (task === "" || tasks[task].systems.includes(name));

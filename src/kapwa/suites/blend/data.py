@@ -84,14 +84,15 @@ def load_path(path: Path, name: str = "") -> Survey:
     release = [] if _is_pack(path) else find_release(path)
     if release:
         _read_release(survey, release)
-        return survey
-    packs = [path] if _is_pack(path) else [folder for folder in children(path) if _is_pack(folder)]
-    for folder in packs:
-        _read_pack(survey, folder)
-    if not packs:
-        hint = "A pack holds card.yaml, questions.csv and answers.csv; see docs/reference/blend-form.md."
-        survey.problems.append(DataError("holds no questions.", path=path, hint=hint))
-    _check_across(survey)
+    else:
+        packs = [path] if _is_pack(path) else [folder for folder in children(path) if _is_pack(folder)]
+        for folder in packs:
+            _read_pack(survey, folder)
+        if not packs:
+            hint = "A pack holds card.yaml, questions.csv and answers.csv; see docs/reference/blend-form.md."
+            survey.problems.append(DataError("holds no questions.", path=path, hint=hint))
+        _check_across(survey)
+    survey.read_labels(dict.fromkeys(entry.question.country for entry in survey.entries))
     return survey
 
 

@@ -266,6 +266,8 @@ def read_choices(place: Path, name: str = "") -> tuple[list[ChoiceQuestion], Dat
         files.cards.append(shipped_card(RELEASE_CARD).model_dump())
     choices = [row.choice for row in rows]
     files.problems += _uneven(choices, [row.origin for row in rows])
+    # Of the cultures that answered questions beside, not all need have questions with options.
+    files.read_labels(dict.fromkeys(row.country for row in rows), every=not table_files(path.parent, "questions"))
     return choices, files
 
 

@@ -99,6 +99,7 @@ def read_folder(path: Path, name: str, task: str) -> Prompts:
             prompts.problems.append(DataError(f"holds no {role}.", path=prompts.folder, hint=hint))
         else:
             _read_table(prompts, role, file, defaults)
+    prompts.read_labels([identity.name for identity in prompts.identities])
     if not prompts.cards and any(_is_release(role, table.path) for role, table in prompts.by_role.items()):
         prompts.cards.append(shipped_card(RELEASE_CARD).model_dump())
     return prompts

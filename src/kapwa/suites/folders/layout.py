@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.card import CARD_NAME, LABELS_NAME
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, convert
@@ -91,7 +91,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
             (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
         copied = {}
-        for name in (CARD_NAME, PROMPTS):
+        for name in (CARD_NAME, LABELS_NAME, PROMPTS):
             # A mapping elsewhere may bring its own card, for the folder is somebody else's.
             original = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
             if original is not None:

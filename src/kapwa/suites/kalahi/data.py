@@ -84,6 +84,7 @@ def load_path(path: Path, name: str = "", card: Card | None = None) -> Situation
         if (mate.culture, place.path.parent) != (item.culture, origin.path.parent) and item.variant == "full":
             message = f"{item.cluster!r} is also a cluster of {mate.culture} ({place.pack_file})."
             read.problems.append(origin.problem(message, "cluster", hint))
+    read.read_labels(dict.fromkeys(entry.item.culture for entry in read.entries))
     return read
 
 

@@ -72,6 +72,7 @@ def _read(path: Path, name: str) -> Survey:
         survey.prompts = survey.read(written[0], Prompt, _OF_PROMPTS, what="a table of prompts")
     else:
         survey.prompts = read_rows(read_records(_SHIPPED), Prompt, _OF_PROMPTS).rows
+    survey.read_labels(dict.fromkeys(row.culture for row in survey.opinions))
     return survey
 
 
