@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from kapwa.datasets.card import Card
+from kapwa.datasets.labels import LabelRow
 from kapwa.datasets.rows import TEXT, Row
 from kapwa.suites.blend.form import AnswerRow, QuestionRow
 from kapwa.suites.blend.mcq_data import ORDERED, ChoiceRow
@@ -40,6 +41,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     choice = _schema("blend.mcq", ChoiceRow, answer=_RIGHT, options_are={"enum": [ORDERED, "", None]})
     return {
         "card": _schema("card", Card),
+        "cultures": _schema("cultures", LabelRow),
         "mapping": _schema("mapping", ColumnMapping),
         "kalahi.situation": _schema("kalahi.situation", Situation),
         "blend.question": {
