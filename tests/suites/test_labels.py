@@ -11,6 +11,8 @@ from kapwa.datasets.packs import DataSet
 from kapwa.errors import DataError
 from kapwa.files import digest
 from kapwa.runs.manifest import describe
+from kapwa.suites.base import Selection
+from kapwa.suites.folders.opening import folder_suite
 
 NIGERIA = [
     "Hausa,Northern Nigeria,region",
@@ -112,3 +114,20 @@ def test_every_form_reads_labels(task: str, pack: str, tmp_path: Path) -> None:
     (folder / LABELS_NAME).write_text(f"culture,label,kind\n{culture}x,Here,place\n", encoding="utf-8")
     with pytest.raises(DataError, match="neither a culture of these data nor a label"):
         kapwa.load_task(task, data=folder, limit=1)
+
+
+def test_labels_beside_a_mapping_are_read_and_their_errors_name_them(tmp_path: Path) -> None:
+    theirs, own = tmp_path / "theirs", tmp_path / "own"
+    theirs.mkdir()
+    own.mkdir()
+    (theirs / "t.csv").write_text("n,who,ask,o1,o2,right\n1,Hausa,Tuwo?,rice,oats,A\n", encoding="utf-8")
+    columns = "{id: n, country: who, question: ask, option_A: o1, option_B: o2, answer: right}"
+    (own / "mapping.yaml").write_text(f"form: blend/mcq\ntable: t.csv\ncolumns: {columns}\n", encoding="utf-8")
+    (own / LABELS_NAME).write_text("culture,label,kind\nHausa,North,region\n", encoding="utf-8")
+    suite = folder_suite("homes", "blend", theirs, mapping=own / "mapping.yaml")
+    task = suite.open_task("homes/mcq", None, Selection(), {})
+    assert task.data.labels == {"region": {"North": ["Hausa"]}}
+    (own / LABELS_NAME).write_text("culture,label,kind\nHusa,North,region\n", encoding="utf-8")
+    with pytest.raises(DataError, match="'Husa' is neither") as refused:
+        suite.open_task("homes/mcq", None, Selection(), {})
+    assert (refused.value.path, refused.value.row, refused.value.column) == (own / LABELS_NAME, 2, "culture")
