@@ -65,7 +65,7 @@ def test_a_culture_with_the_name_of_a_label_belongs_to_it(tmp_path: Path) -> Non
         (["Hausa,North,region", "Yorubba,South,region"], 3, "culture", "'Yorubba' is neither a culture"),
         (["Hausa,North,region", "North,East,region", "East,North,region"], 3, "label", "'East' would belong to itself"),
         (["Hausa,Hausa,people"], 2, "label", "'Hausa' would belong to itself"),
-        (["Hausa,North,region", "Yoruba,North,people"], 3, "kind", "of the kind 'region' in row 2"),
+        (["Hausa,North,region", "Yoruba,North,people"], 3, "kind", "'North' has the kind 'region' in row 2"),
         (["Hausa,North,region", "Hausa,North,region"], 3, "culture", "'Hausa'"),
         (["Hausa,North,"], 2, "kind", "is empty"),
     ],
@@ -88,7 +88,8 @@ def test_the_digest_and_the_manifest_change_only_with_the_table(tmp_path: Path) 
 
     def data_of_run() -> dict[str, object]:
         task = kapwa.load_task("blend/mcq", data=tmp_path)
-        return describe(task, {"id": "x", "revision": None, "fingerprint": {}}, [], seed=0, label=None)["data"]
+        manifest = describe(task, {"id": "x", "revision": None, "fingerprint": {}}, [], seed=0, label=None)
+        return dict(manifest["data"])
 
     plain = data_of_run()
     files = {"mcq.csv": table.encode()}

@@ -243,10 +243,13 @@ class DataSet:
         folders = dict.fromkeys([*filter(None, [self.path]), *(path.parent for path in paths)])
         files = [file for folder in folders if (file := folder / LABELS_NAME).is_file()]
         if files:
-            from kapwa.datasets.labels import read_labels
+            from kapwa.datasets.labels import LabelRow, labels_of
 
             # Rows that could not be read may be those of a culture that seems unknown.
-            self.labels = read_labels(self, files, cultures, every=every and not self.problems)
+            every = every and not self.problems
+            rows = [row for file in files for row in self.read(file, LabelRow, what="a table of labels")]
+            self.labels, problems = labels_of(rows, cultures, every=every)
+            self.problems += problems
 
     def source(self) -> DataSource:
         """Describe where the items came from; several packs give ``{"packs": [card, …]}``."""

@@ -8,19 +8,14 @@ from itertools import product
 import polars as pl
 
 from kapwa.report.marks import Estimate
-from kapwa.report.table import Cell, Column, Row, Table
+from kapwa.report.table import Column, Table, text_column
 from kapwa.report.tables import models_across, score_cell
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import isolate, label_text
+from kapwa.report.wording import label_text
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
 
-SCHEMA = {
-    **dict.fromkeys(("task", "kind", "label", "cultures", "variant", "metric", "model"), pl.String),
-    **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "method": pl.String,
-}
+_NUMBERS = ("value", "se", "low", "high", "n", "clusters", "method")
 
 
 def labels_of(view: TaskView) -> Iterator[tuple[str, str, list[int]]]:
@@ -58,47 +53,30 @@ def label_table(view: TaskView) -> Table | None:
 
     None where the data have no labels.
     """
-    frame = _every_score(view)
-    if not frame.height:
-        return None
-    info = view.metrics[view.metric]
-    names = {
-        label: ", ".join(isolate(view.subjects[place].label) for place in places)
-        for _, label, places in labels_of(view)
-    }
-
-    def score(row: Row) -> Cell:
-        return score_cell(row, info, strong=True)
-
-    return Table(
-        key=f"{view.slug}-labels",
-        caption=f"{view.titles[view.metric]} by label{view.variant_words}",
-        frame=frame,
-        columns=[
-            Column("Label", lambda row: Cell(row["label"], row["kind"])),
-            Column("Cultures", lambda row: Cell(names[row["label"]])),
-            Column("", score, spread=True),
-        ],
-        shown=frame.filter(metric=view.metric),
-        by=["label"],
-        across=models_across(view),
-        note="A label’s score is the mean over its cultures, each counting alike. A culture may have several labels.",
-    )
-
-
-def _every_score(view: TaskView) -> pl.DataFrame:
-    """Every headline metric of every system by label: a table of :data:`SCHEMA`."""
-    rows = []
-    labels = list(labels_of(view))
+    labels, rows = list(labels_of(view)), []
     for metric, (run, model) in product(view.headline if labels else (), enumerate(view.labels)):
         items = view.item_values(run, metric)
         for kind, label, places in labels:
             subjects = [view.subjects[place] for place in places]
             row = estimate_over(view, run, metric, items, subjects)
             if row is not None:
-                facts = {name: row[name] for name in SCHEMA if name in row}
-                facts |= {"kind": kind, "label": label, "metric": metric, "model": model}
-                facts |= {"task": view.task, "variant": view.variant}
-                facts["cultures"] = "; ".join(dict.fromkeys(subject.culture for subject in subjects))
-                rows.append(facts)
-    return pl.DataFrame(rows, schema=SCHEMA)
+                cultures = "; ".join(subject.label for subject in subjects)
+                facts = {"task": view.task, "kind": kind, "label": label, "cultures": cultures, "variant": view.variant}
+                rows.append({**facts, "metric": metric, "model": model, **{name: row[name] for name in _NUMBERS}})
+    if not rows:
+        return None
+    frame, info = pl.DataFrame(rows, infer_schema_length=None), view.metrics[view.metric]
+    return Table(
+        key=f"{view.slug}-labels",
+        caption=f"{view.titles[view.metric]} by label{view.variant_words}",
+        frame=frame,
+        columns=[
+            text_column("Label", "label", "kind"),
+            text_column("Cultures", "cultures"),
+            Column("", lambda row: score_cell(row, info, strong=True), spread=True),
+        ],
+        shown=frame.filter(metric=view.metric),
+        by=["label"],
+        across=models_across(view),
+        note="A label’s score is the mean over its cultures, each counting alike. A culture may have several labels.",
+    )

@@ -241,9 +241,7 @@ def _sentences(view: TaskView) -> list[str]:
 def _scores(view: TaskView) -> list[Table]:
     """Every metric of every system; of several cultures then each headline metric by culture, then by label."""
     found = [tables.metrics_table(view, reference=False)]
-    if view.many:
-        found += [tables.culture_table(view, metric) for metric in view.headline]
-        found.append(label_table(view))
+    found += [*(tables.culture_table(view, name) for name in view.headline), label_table(view)] if view.many else []
     return [table for table in found if table is not None]
 
 

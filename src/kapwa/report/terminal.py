@@ -105,7 +105,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     said = over_sentences([{**row, **short} for row in over], metrics.get(first["metric"], {}), ("item", "items"))
     heads = [f"{label_text(row['variant'])}: " if len(over) > 1 else "" for row in over]
     told += [head + sentence for head, sentence in zip(heads, said, strict=True)]
-    told += [_families_of_labels(frame)] if by_label else []
+    told += [_LABELS] if by_label else []
     head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
     shown, rows = _first_metrics(frame), []
@@ -134,17 +134,10 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     return Group(*map(Text, told), table, Text(note, style="dim"))
 
 
-def _families_of_labels(frame: pl.DataFrame) -> str:
-    """Say over which labels p-values are adjusted together."""
-    kinds = [f"{n} of the kind {label_text(kind)}" for kind, n in _labels_by_kind(frame)]
-    told = f"Labels: {', '.join(kinds)}. The labels of a kind are one family of tests (Holm)"
-    return f"{told}; a culture may have several labels, so the rows are not independent."
-
-
-def _labels_by_kind(frame: pl.DataFrame) -> list[tuple[str, int]]:
-    return frame.group_by("label_kind", maintain_order=True).agg(pl.col("label").n_unique()).rows()
-
-
+_LABELS = (
+    "The labels of one kind are one family of tests (Holm). A culture may have several labels, so the rows are not "
+    "independent."
+)
 _FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
 
 
