@@ -240,8 +240,9 @@ class DataSet:
         Comes after all else is read. ``every``: whether these are all cultures of the folder.
         """
         paths = [*self.card_paths, *(table.path for table in self.tables)]
-        folders = dict.fromkeys([*filter(None, [self.path]), *(path.parent for path in paths)])
-        files = [file for folder in folders if (file := folder / LABELS_NAME).is_file()]
+        folders = [*filter(None, [self.path]), *(path.parent for path in paths)]
+        named = {folder.resolve(): folder / LABELS_NAME for folder in folders}
+        files = [file for file in named.values() if file.is_file()]
         if files:
             from kapwa.datasets.labels import LabelRow, labels_of
 

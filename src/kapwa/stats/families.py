@@ -1,9 +1,9 @@
 """Families of tests: which p-values are adjusted together. The command line, Python, pages and CSV all come here.
 
 A family holds all tests of one kind of comparison, one metric, one variant and one level: means over cultures are one
-level, single cultures another. Every pair that is compared together is in it. Of labels, which
-overlap, one kind of label is a level. Two runs alone therefore get the same
-verdict from ``kapwa compare`` and from a report of these two; with more runs the family is larger, and says so.
+level, single cultures another; of labels, which overlap, each kind is one. Every pair that is compared together is in
+it. Two runs alone therefore get the same verdict from ``kapwa compare`` and from a report of these two; with more runs
+the family is larger, and says so.
 """
 
 from __future__ import annotations
