@@ -74,6 +74,10 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if errata is not None:
         opened = partial(_open_without, errata, opened)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
+    if any("messages" in item.fields for item in task.selected):
+        from kapwa.suites.conversing import with_conversations
+
+        task = with_conversations(task)
     steps: list[Step] = []
     if system is not None or shots:
         # Examples come from all of the data, so that they are the same whatever part of it is asked.

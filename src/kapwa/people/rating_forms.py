@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.people.forms import (
@@ -241,7 +242,11 @@ def _question(item: Item) -> list[str]:
     question = item.fields.get("question")
     if not isinstance(question, str):
         raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
-    return [question, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
+    return [
+        in_conversation(item.fields, question),
+        str(item.fields.get("question_en") or ""),
+        _people_said(item.fields.get("answers")),
+    ]
 
 
 def _people_said(answers: object) -> str:
@@ -254,7 +259,11 @@ def _people_said(answers: object) -> str:
 
 
 RATINGS = Layout(
-    "ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]], "ratings"
+    "ratings",
+    (Column("prompt", 44),),
+    Column("response", 80),
+    lambda item: [in_conversation(item.fields, item.fields["prompt"])],
+    "ratings",
 )
 # Suites that compare texts ask how a text fits its readers.
 TEXTS = RATINGS._replace(instructions="texts")

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from kapwa.datasets.conversations import Turns
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import (
@@ -56,6 +57,7 @@ class QuestionRow(Row):
         "", description="text, number, date or time; else by the English text."
     )
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
+    messages: Turns = ()
     annotators: Annotated[int | None, whole(least=1)] = Field(None, description="How many people were asked.")
     idk: _Count = Field(None, description="How many said that they do not know.")
     no_answer: _Count = Field(None, alias="no-answer", description="How many said that there is no answer.")
@@ -195,6 +197,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         kind=kind,
         language=row.language,
         counted=counted,
+        messages=row.messages,
     )
     data.oddities += _count_oddities(row, question)
     return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))

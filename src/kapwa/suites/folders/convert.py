@@ -15,7 +15,7 @@ from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
 from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
-from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, TURNS, ColumnMapping, Form
 from kapwa.suites.folders.reading import Field, Reading
 
 
@@ -180,6 +180,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
+    cells |= _turns(row, texts.values())
     if row.problems:
         return
     to.add("questions", cells, row)
@@ -197,6 +198,23 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
         to.add("answers", {**whose, **group}, row)
 
 
+def _turns(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
+    """The conversation before the question, of two lists; a last turn that is the question is none of it."""
+    if not row.has("messages") and not any(row.has(name) for name in TURNS):
+        return {}
+    if row.has("messages"):
+        return {"messages": row.text("messages")}
+    roles, contents = (row.items(name) for name in TURNS)
+    if len(roles) != len(contents):
+        row.problem(TURNS[1], f"has {len(contents)} texts for {len(roles)} roles.", "Every turn needs both.")
+    words = row.mapping.values.get(TURNS[0], {})
+    turns = [{"role": words.get(role, role), "content": text} for role, text in zip(roles, contents, strict=False)]
+    if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
+        turns.pop()
+    row.fields = {"messages": row.fields[TURNS[1]], **row.fields}  # where errors about them stand
+    return {"messages": json.dumps(turns, ensure_ascii=False)}
+
+
 def _numbered(row: MappedRow) -> str:
     return f"{row.origin.path.stem}-{row.origin.row}"
 
@@ -208,6 +226,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
     letter = _letter(row, options) if not row.problems else ""
+    turns = _turns(row, [question])
     row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
@@ -218,6 +237,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
+        **turns,
     }
     for place in ALL_LETTERS[: len(options)]:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")
@@ -266,6 +286,7 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
     cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
     cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
+    cells |= _turns(row, [str(cells["context"])])
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     cells.setdefault("cluster", cells["id"])
     cells.setdefault("category", NO_TOPIC)

@@ -32,7 +32,14 @@ FIELDS: dict[Form, tuple[str, ...]] = {
         "answers",
         "answers_en",
     ),
-    "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
+    "blend/mcq": (
+        *_OF_CHOICE,
+        *OPTIONS,
+        *(f"culture_{letter}" for letter in ALL_LETTERS),
+        "options",
+        "locale",
+        "messages",
+    ),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.
 NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
@@ -45,6 +52,8 @@ LISTS: dict[Form, tuple[str, ...]] = {
     "blend/saq": ("answers", "answers_en"),
     "blend/mcq": ("options",),
 }
+# The conversation before a question as two lists, where a table has no turns of the form's own keys and roles.
+TURNS = ("message_roles", "message_contents")
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
 OTHERS = "*"
@@ -150,7 +159,7 @@ class ColumnMapping(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> ColumnMapping:
-        known = FIELDS[self.form]
+        known = (*FIELDS[self.form], *TURNS)
         joined = [name for join in self.joins for name in join.columns]
         for part, names, allowed in (
             ("columns", self.columns, known),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
+from kapwa.datasets.conversations import Turns
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
@@ -68,6 +69,7 @@ class Situation(Row):
     user: Annotated[Text, LOCAL] = Field("", description="Who asks.")
     personal_situation: Annotated[Text, LOCAL] = Field("", description="What is special to this variation.")
     instruction: Annotated[Text, LOCAL] = Field("", description="What is asked of the model.")
+    messages: Turns = ()
     base: YesNo = Field(False, description="Whether this row stands for its cluster in the unenriched variant.")
     culture: Culture = Field("", description="Whose situation it is, where the card does not say.")
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
@@ -126,7 +128,7 @@ def reference_response(text: str) -> str:
 
 
 def situation_item(
-    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: str
+    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: Any
 ) -> Item:
     """Return a row of the form or of the released layout as an item; ``more``: further fields of it."""
     fields = {
@@ -165,7 +167,8 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         }
         filled = {name: value for name, value in gloss.items() if value}
         prompt = "\n".join(filter(None, parts.values()))
-        entries.append(Entry(situation_item(row, variant, prompt, parts, filled), row.origin))
+        talk = {"messages": row.messages} if row.messages else {}
+        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **talk), row.origin))
     return entries
 
 
