@@ -242,11 +242,8 @@ def _question(item: Item) -> list[str]:
     question = item.fields.get("question")
     if not isinstance(question, str):
         raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
-    return [
-        in_conversation(item.fields, question),
-        str(item.fields.get("question_en") or ""),
-        _people_said(item.fields.get("answers")),
-    ]
+    asked = in_conversation(item.fields, question)
+    return [asked, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
 
 
 def _people_said(answers: object) -> str:
@@ -258,11 +255,16 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
+def _prompt(item: Item) -> list[str]:
+    """What a rater reads beside an answer."""
+    return [in_conversation(item.fields, item.fields["prompt"])]
+
+
 RATINGS = Layout(
     "ratings",
     (Column("prompt", 44),),
     Column("response", 80),
-    lambda item: [in_conversation(item.fields, item.fields["prompt"])],
+    _prompt,
     "ratings",
 )
 # Suites that compare texts ask how a text fits its readers.

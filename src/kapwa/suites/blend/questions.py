@@ -69,8 +69,8 @@ class Question:
     ``id`` is shared by all countries asked the same question. ``local`` and ``english`` are its texts,
     ``language`` the BCP-47 code of ``local``; one of the texts may be "", and then the question cannot be asked in
     that language. ``counted`` is False where the answers are a list of right ones and nobody knows how many people gave
-    each: all have one vote then. ``messages``: the conversation before it. ``idks`` counts annotators without an answer, by key: the three
-    of :data:`IDK_KEYS` always, and any other key that the file holds.
+    each: all have one vote then. ``messages``: the conversation before it. ``idks`` counts annotators without an
+    answer, by key: the three of :data:`IDK_KEYS` always, and any other key that the file holds.
     """
 
     country: str

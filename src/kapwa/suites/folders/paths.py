@@ -1,4 +1,7 @@
-"""Paths into cells of JSON: ``answers[*].text`` is the text of every entry, ``answers[0].text`` of the first, [-1] of the last."""
+"""Paths into cells of JSON: ``answers[*].text`` is the text of every entry, ``answers[0].text`` of the first.
+
+``answers[-1]`` is the last entry.
+"""
 
 from __future__ import annotations
 
