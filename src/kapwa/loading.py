@@ -74,10 +74,6 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if errata is not None:
         opened = partial(_open_without, errata, opened)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
-    if any("messages" in item.fields for item in task.selected):
-        from kapwa.suites.conversing import with_conversations
-
-        task = with_conversations(task)
     steps: list[Step] = []
     if system is not None or shots:
         # Examples come from all of the data, so that they are the same whatever part of it is asked.
@@ -86,7 +82,12 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         steps.append(_frame(suite, task, everything, system, shots, draw_seed))
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
-    return with_steps(task, steps) if steps else task
+    asked = with_steps(task, steps) if steps else task
+    if any("messages" in item.fields or "media" in item.fields for item in asked.selected):
+        from kapwa.suites.conversing import with_conversations
+
+        return with_conversations(asked)
+    return asked
 
 
 def _open_without(

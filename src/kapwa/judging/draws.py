@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
@@ -304,7 +303,8 @@ def write_draw(
 
 def _sheet_row(row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str) -> list[str]:
     item = questions[row["item_id"], row["variant"]]
-    asked = in_conversation(item, str(item.get("question") or item["prompt"]))
+    # After a conversation the question alone would not do.
+    asked = str(item["prompt"] if "messages" in item else item.get("question") or item["prompt"])
     english = str(item.get("question_en") or "")
     text = row["text"].strip() or EMPTY_ANSWER
     return [form_id, row["answer"], asked, "" if english == asked else english, text, "", ""]

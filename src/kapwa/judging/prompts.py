@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.conversations import in_conversation
 from kapwa.files import table_rows
 from kapwa.judging.rubrics import CANNOT, Criterion, Rubric, word_of
 from kapwa.judging.verdicts import State
@@ -69,7 +68,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
     item = judged.item
     language = "en" if change.english else item.language
     gloss = str(item.fields.get("gloss") or "")
-    asked = gloss if change.english and gloss else in_conversation(item.fields, str(item.fields.get("prompt") or ""))
+    asked = gloss if change.english and gloss else str(item.fields.get("prompt") or "")
     parts = [_in_language(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
     parts.append(f"The question, as it was asked:\n{_fenced(asked)}")
     if gloss and gloss != asked:

@@ -102,7 +102,7 @@ def options_of(item: Item) -> tuple[str, ...]:
 
 def asked_of(item: Item) -> str:
     """What people read above the options; the prompt of a question with options holds them, and words for a model."""
-    return in_conversation(item.fields, item.fields["question" if "options" in item.fields else "prompt"])
+    return in_conversation(item, str(item.fields["question" if "options" in item.fields else "prompt"]))
 
 
 def _choice_sheet(

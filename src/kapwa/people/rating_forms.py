@@ -242,7 +242,7 @@ def _question(item: Item) -> list[str]:
     question = item.fields.get("question")
     if not isinstance(question, str):
         raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
-    asked = in_conversation(item.fields, question)
+    asked = in_conversation(item, question)
     return [asked, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
 
 
@@ -257,16 +257,10 @@ def _people_said(answers: object) -> str:
 
 def _prompt(item: Item) -> list[str]:
     """What a rater reads beside an answer."""
-    return [in_conversation(item.fields, item.fields["prompt"])]
+    return [in_conversation(item, item.fields["prompt"])]
 
 
-RATINGS = Layout(
-    "ratings",
-    (Column("prompt", 44),),
-    Column("response", 80),
-    _prompt,
-    "ratings",
-)
+RATINGS = Layout("ratings", (Column("prompt", 44),), Column("response", 80), _prompt, "ratings")
 # Suites that compare texts ask how a text fits its readers.
 TEXTS = RATINGS._replace(instructions="texts")
 _ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said", 32))

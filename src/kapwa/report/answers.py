@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.conversations import in_conversation
 from kapwa.exchange.base import expected
 from kapwa.report.tables import OUTCOMES
 from kapwa.report.view import TaskView
@@ -52,11 +51,9 @@ def answer_table(view: TaskView) -> pl.DataFrame:
             told = [{**row, "expected": text} for row, text in zip(rest, wanted, strict=True)]
             columns = {name: CASE_SCHEMA[name] for name in (*_KEYS, "prompt", "expected")}
             cases = pl.concat([cases, pl.DataFrame(told, schema=columns)], how="diagonal")
+        if "messages" in run.items.columns:  # the question after its conversation
+            cases = cases.drop("prompt").join(run.items.select(*_KEYS, "prompt"), on=_KEYS, how="left")
         frame = frame.join(cases, on=_KEYS, how="left", maintain_order="left")
-        if "messages" in run.items.columns:
-            frame = frame.join(run.items.select(*_KEYS, "messages"), on=_KEYS, how="left", maintain_order="left")
-            spoken = [in_conversation(row, row["prompt"] or "") for row in frame.iter_rows(named=True)]
-            frame = frame.with_columns(prompt=pl.Series(spoken, dtype=pl.String)).drop("messages")
         said = pl.DataFrame(schema={"item_id": pl.String, "variant": pl.String, "sample": pl.Int64, "text": pl.String})
         if (answers := answers_of.get(place)) is not None:
             said = answers.select(name if name in answers.columns else pl.lit(0).alias(name) for name in said.columns)

@@ -17,7 +17,6 @@ from typing import ClassVar
 
 import polars as pl
 
-from kapwa.datasets.conversations import Turn
 from kapwa.datasets.rows import CellProblem, Filled, Row, read_rows
 from kapwa.datasets.tables import read_records
 from kapwa.errors import UsageError, check_whole, raise_first
@@ -151,9 +150,7 @@ class Wordings(Step):
             text = self._texts[wording]
             for request in ask([replace(item, variant=base)]):
                 messages = tuple(
-                    message
-                    if message.role != "user" or isinstance(message, Turn)
-                    else Message("user", text.replace(SLOT, message.content))
+                    Message("user", text.replace(SLOT, message.content)) if message.role == "user" else message
                     for message in request.messages
                 )
                 yield replace(request, variant=item.variant, messages=messages)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from kapwa.datasets.conversations import Turns
+from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import (
@@ -44,7 +44,7 @@ Given = tuple[Group, Origin, bool]  # where it was written, and whether it says 
 _Count = Annotated[int | None, whole(least=0)]
 
 
-class QuestionRow(Row):
+class QuestionRow(Conversed):
     """One question as a community was asked it, and in English; or in its own language alone."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "culture")
@@ -57,7 +57,6 @@ class QuestionRow(Row):
         "", description="text, number, date or time; else by the English text."
     )
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
-    messages: Turns = ()
     annotators: Annotated[int | None, whole(least=1)] = Field(None, description="How many people were asked.")
     idk: _Count = Field(None, description="How many said that they do not know.")
     no_answer: _Count = Field(None, alias="no-answer", description="How many said that there is no answer.")
@@ -197,7 +196,7 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         kind=kind,
         language=row.language,
         counted=counted,
-        messages=row.messages,
+        talk=row.talk,
     )
     data.oddities += _count_oddities(row, question)
     return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))

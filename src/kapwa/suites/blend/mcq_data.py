@@ -6,14 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.conversations import Turn, Turns
+from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import (
@@ -49,7 +49,7 @@ class ChoiceQuestion:
 
     ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one; ``cultures`` whose
     answer each option is ("dummy" in the released file for options that a model made up). ``prompt``: the whole
-    text asked, where the file gives one. ``messages``: the conversation before it.
+    text asked, where the file gives one. ``talk``: see :attr:`kapwa.datasets.conversations.Conversed.talk`.
     """
 
     id: str
@@ -62,7 +62,7 @@ class ChoiceQuestion:
     answer: str
     prompt: str | None = None
     language: str = "en"
-    messages: tuple[Turn, ...] = ()
+    talk: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def letters(self) -> str:
@@ -74,7 +74,7 @@ _SafeText = Annotated[Text, BeforeValidator(rearm)]
 _SafeFilled = Annotated[Filled, BeforeValidator(rearm)]
 
 
-class ChoiceRow(Row):
+class ChoiceRow(Conversed):
     """A question with two to twenty options, ``option_A`` first; other columns may stand beside these.
 
     ``culture_A`` and so on: whose answer each option is, where somebody knows it.
@@ -94,7 +94,6 @@ class ChoiceRow(Row):
     option_B: _SafeFilled  # noqa: N815
     answer: _SafeText
     variant: _SafeText
-    messages: Turns = ()
     language: Text = Field("", description="In which language the question is (BCP-47), where it is not English.")
 
     @property
@@ -103,7 +102,7 @@ class ChoiceRow(Row):
         options = tuple(filter(None, self._by_letter("option")))
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language, messages=self.messages)
+        return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language, talk=self.talk)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
         """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""

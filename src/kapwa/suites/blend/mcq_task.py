@@ -56,7 +56,7 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
             "letters": question.letters,
             "answer": question.answer,
             "cultures": question.cultures,
-            **({"messages": question.messages} if question.messages else {}),
+            **question.talk,
         },
     )
 

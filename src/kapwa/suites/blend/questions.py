@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from kapwa.datasets.conversations import Turn
 from kapwa.datasets.rows import Origin
 from kapwa.files import table_rows
 from kapwa.languages.codes import name_of, same_language
@@ -69,8 +68,9 @@ class Question:
     ``id`` is shared by all countries asked the same question. ``local`` and ``english`` are its texts,
     ``language`` the BCP-47 code of ``local``; one of the texts may be "", and then the question cannot be asked in
     that language. ``counted`` is False where the answers are a list of right ones and nobody knows how many people gave
-    each: all have one vote then. ``messages``: the conversation before it. ``idks`` counts annotators without an
-    answer, by key: the three of :data:`IDK_KEYS` always, and any other key that the file holds.
+    each: all have one vote then. ``idks`` counts annotators without an answer, by key: the three
+    of :data:`IDK_KEYS` always, and any other key that the file holds. ``talk``: see
+    :attr:`kapwa.datasets.conversations.Conversed.talk`.
     """
 
     country: str
@@ -83,7 +83,7 @@ class Question:
     kind: Kind
     language: str
     counted: bool = True
-    messages: tuple[Turn, ...] = ()
+    talk: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def item_id(self) -> str:

@@ -200,10 +200,8 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
 
 def _turns(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
     """The conversation before the question, of two lists; a last turn that is the question is none of it."""
-    if not row.has("messages") and not any(row.has(name) for name in TURNS):
+    if not any(row.has(name) for name in TURNS):
         return {}
-    if row.has("messages"):
-        return {"messages": row.text("messages")}
     roles, contents = (row.items(name) for name in TURNS)
     if len(roles) != len(contents):
         row.problem(TURNS[1], f"has {len(contents)} texts for {len(roles)} roles.", "Every turn needs both.")
@@ -237,6 +235,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
+        **{name: row.text(name) for name in ("messages", "media") if row.has(name)},
         **turns,
     }
     for place in ALL_LETTERS[: len(options)]:

@@ -39,6 +39,7 @@ FIELDS: dict[Form, tuple[str, ...]] = {
         "options",
         "locale",
         "messages",
+        "media",
     ),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.

@@ -98,8 +98,8 @@ def _item_findings(entry: Entry) -> Iterator[Finding]:
 def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
     prompts: dict[tuple[str, str], Entry] = {}
     for entry in entries:
-        fields = entry.item.fields
-        first = prompts.setdefault((entry.item.variant, in_conversation(fields, fields["prompt"])), entry)
+        asked = in_conversation(entry.item, entry.item.fields["prompt"])
+        first = prompts.setdefault((entry.item.variant, asked), entry)
         if first is not entry:
             message = f"the {entry.item.variant} prompt is the same as that of row {first.origin.row} ({first.item.id})"
             yield entry.origin.finding("warning", message)

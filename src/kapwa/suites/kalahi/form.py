@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from kapwa.datasets.conversations import Turns
+from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
@@ -17,7 +17,6 @@ from kapwa.datasets.rows import (
     FilledTexts,
     Language,
     Origin,
-    Row,
     Text,
     Texts,
     YesNo,
@@ -52,7 +51,7 @@ SEVERAL = "Write at least three responses, separated by ';'."
 PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
-class Situation(Row):
+class Situation(Conversed):
     """One variation of a situation; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -69,7 +68,6 @@ class Situation(Row):
     user: Annotated[Text, LOCAL] = Field("", description="Who asks.")
     personal_situation: Annotated[Text, LOCAL] = Field("", description="What is special to this variation.")
     instruction: Annotated[Text, LOCAL] = Field("", description="What is asked of the model.")
-    messages: Turns = ()
     base: YesNo = Field(False, description="Whether this row stands for its cluster in the unenriched variant.")
     culture: Culture = Field("", description="Whose situation it is, where the card does not say.")
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
@@ -167,8 +165,7 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         }
         filled = {name: value for name, value in gloss.items() if value}
         prompt = "\n".join(filter(None, parts.values()))
-        talk = {"messages": row.messages} if row.messages else {}
-        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **talk), row.origin))
+        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **row.talk), row.origin))
     return entries
 
 
