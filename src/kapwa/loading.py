@@ -83,7 +83,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
     asked = with_steps(task, steps) if steps else task
-    if any("messages" in item.fields or "media" in item.fields for item in asked.selected):
+    if any(item.fields.get("messages") or item.fields.get("media") for item in asked.selected):
         from kapwa.suites.conversing import with_conversations
 
         return with_conversations(asked)

@@ -134,11 +134,6 @@ class Conversed(Row):
         tuple[Media, ...], BeforeValidator(_media, json_schema_input_type=str | tuple[_File, ...] | None)
     ] = Field((), description="Pictures and recordings that go with the question: a JSON list of files.")
 
-    @property
-    def talk(self) -> dict[str, Any]:
-        """What of the two there is, as fields of an item."""
-        return {name: value for name in ("messages", "media") if (value := getattr(self, name))}
-
 
 def in_conversation(item: Item, question: str) -> str:
     """Return an item's question as people read it after its conversation."""

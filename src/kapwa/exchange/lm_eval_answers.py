@@ -48,7 +48,7 @@ def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
     chosen = {"variant": settings.get("variants"), **{key: settings.get(key) for key in ("data", "where", "limit")}}
     task = open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
     if "media" in task.needs:
-        raise UsageError(f"lm-eval asks in texts, and {name} has media.", hint="Run it with kapwa run, or inside Inspect.")
+        raise UsageError(f"lm-eval asks in texts, and {name} has media.", hint="Use kapwa run, or Inspect.")
     return task
 
 

@@ -196,7 +196,8 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         kind=kind,
         language=row.language,
         counted=counted,
-        talk=row.talk,
+        messages=row.messages,
+        media=row.media,
     )
     data.oddities += _count_oddities(row, question)
     return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))

@@ -6,14 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.conversations import Conversed
+from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import (
@@ -29,6 +29,7 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.released import RELEASE_CARD
@@ -49,7 +50,8 @@ class ChoiceQuestion:
 
     ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one; ``cultures`` whose
     answer each option is ("dummy" in the released file for options that a model made up). ``prompt``: the whole
-    text asked, where the file gives one. ``talk``: see :attr:`kapwa.datasets.conversations.Conversed.talk`.
+    text asked, where the file gives one. ``messages``, ``media``: see
+    :class:`kapwa.datasets.conversations.Conversed`.
     """
 
     id: str
@@ -62,7 +64,8 @@ class ChoiceQuestion:
     answer: str
     prompt: str | None = None
     language: str = "en"
-    talk: Mapping[str, Any] = field(default_factory=dict)
+    messages: tuple[Turn, ...] = ()
+    media: tuple[Media, ...] = ()
 
     @property
     def letters(self) -> str:
@@ -102,7 +105,8 @@ class ChoiceRow(Conversed):
         options = tuple(filter(None, self._by_letter("option")))
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        return ChoiceQuestion(*named, options, cultures, self.answer, language=self.language, talk=self.talk)
+        more: dict[str, Any] = {"language": self.language, "messages": self.messages, "media": self.media}
+        return ChoiceQuestion(*named, options, cultures, self.answer, **more)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
         """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""

@@ -56,7 +56,8 @@ def item_of(question: ChoiceQuestion, how: How) -> Item:
             "letters": question.letters,
             "answer": question.answer,
             "cultures": question.cultures,
-            **question.talk,
+            "messages": question.messages,
+            "media": question.media,
         },
     )
 

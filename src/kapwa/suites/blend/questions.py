@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from kapwa.datasets.conversations import Turn
 from kapwa.datasets.rows import Origin
 from kapwa.files import table_rows
 from kapwa.languages.codes import name_of, same_language
 from kapwa.languages.phrases import is_non_answer
 from kapwa.languages.places import place_of as place_coded
+from kapwa.records import Media
 from kapwa.suites.blend.variants import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
@@ -69,8 +71,8 @@ class Question:
     ``language`` the BCP-47 code of ``local``; one of the texts may be "", and then the question cannot be asked in
     that language. ``counted`` is False where the answers are a list of right ones and nobody knows how many people gave
     each: all have one vote then. ``idks`` counts annotators without an answer, by key: the three
-    of :data:`IDK_KEYS` always, and any other key that the file holds. ``talk``: see
-    :attr:`kapwa.datasets.conversations.Conversed.talk`.
+    of :data:`IDK_KEYS` always, and any other key that the file holds. ``messages``, ``media``: see
+    :class:`kapwa.datasets.conversations.Conversed`.
     """
 
     country: str
@@ -83,7 +85,8 @@ class Question:
     kind: Kind
     language: str
     counted: bool = True
-    talk: Mapping[str, Any] = field(default_factory=dict)
+    messages: tuple[Turn, ...] = ()
+    media: tuple[Media, ...] = ()
 
     @property
     def item_id(self) -> str:

@@ -184,6 +184,7 @@ def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_
             "valid_code": is_valid_code(question),
             "valid_paper": is_valid_paper(question),
             "local_language": local,
-            **question.talk,
+            "messages": question.messages,
+            "media": question.media,
         },
     )

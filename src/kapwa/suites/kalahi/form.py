@@ -165,7 +165,8 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         }
         filled = {name: value for name, value in gloss.items() if value}
         prompt = "\n".join(filter(None, parts.values()))
-        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **row.talk), row.origin))
+        talk = {"messages": row.messages, "media": row.media}
+        entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **talk), row.origin))
     return entries
 
 
