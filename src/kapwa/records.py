@@ -63,7 +63,7 @@ class Media:
 
     path: str
     alt: str
-    sha256: str = ""
+    sha256: str
     licence: str = ""
     file: str = field(default="", compare=False, repr=False)
 

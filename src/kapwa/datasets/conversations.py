@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -28,18 +28,18 @@ class Turn(Message):
     language: str = ""
 
 
-class _File(BaseModel):
+class NamedFile(BaseModel):
     """A picture or recording as tables name it."""
 
     model_config = ConfigDict(extra="forbid")
 
     path: Filled
     alt: Filled
-    sha256: str = ""
-    licence: str = ""
+    sha256: str | None = None
+    licence: str | None = None
 
 
-class _Said(BaseModel):
+class WrittenTurn(BaseModel):
     """A turn as tables hold it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -47,7 +47,7 @@ class _Said(BaseModel):
     role: Role
     content: str
     language: Tag | None = None
-    media: tuple[_File, ...] = ()
+    media: tuple[NamedFile, ...] | None = None
 
 
 _Entry = TypeVar("_Entry", bound=BaseModel)
@@ -74,7 +74,7 @@ def _listed(cell: Any, kind: type[_Entry], what: str) -> tuple[_Entry, ...]:
 
 def _turns(cell: Any, row: ValidationInfo) -> tuple[Turn, ...]:
     """Read a cell as turns that a question of the user can follow."""
-    entries = _listed(cell, _Said, "turn")
+    entries = _listed(cell, WrittenTurn, "turn")
     before = ""
     for number, entry in enumerate(entries, start=1):
         if not (entry.content.strip() or entry.media):
@@ -88,21 +88,22 @@ def _turns(cell: Any, row: ValidationInfo) -> tuple[Turn, ...]:
     if before == "user":
         hint = "End with an answer of the assistant; a last turn of the user is the question itself."
         raise cell_error("ends with a turn of the user, and the question after it is the user's, too.", hint)
-    return tuple(Turn(entry.role, entry.content, _at_hand(entry.media, row), entry.language or "") for entry in entries)
+    named = [(entry, _at_hand(entry.media or (), row)) for entry in entries]
+    return tuple(Turn(entry.role, entry.content, media, entry.language or "") for entry, media in named)
 
 
 def _media(cell: Any, row: ValidationInfo) -> tuple[Media, ...]:
     """Read a cell as the files that go with the question itself."""
-    return _at_hand(_listed(cell, _File, "file"), row)
+    return _at_hand(_listed(cell, NamedFile, "file"), row)
 
 
-def _at_hand(files: Sequence[_File], row: ValidationInfo) -> tuple[Media, ...]:
+def _at_hand(files: Sequence[NamedFile], row: ValidationInfo) -> tuple[Media, ...]:
     """Return media with the places of their files; refuse what does not lie in the data's folder as it is named."""
     folder = (MEDIA_FOLDER.get() or row.data["origin"].path.parent).resolve()
-    return tuple(_found(Media(**file.model_dump()), folder) for file in files)
+    return tuple(_found(file, folder) for file in files)
 
 
-def _found(media: Media, folder: Path) -> Media:
+def _found(media: NamedFile, folder: Path) -> Media:
     try:
         file = (folder / media.path).resolve()
         size = file.stat().st_size if file.is_file() else None
@@ -119,19 +120,19 @@ def _found(media: Media, folder: Path) -> Media:
         raise cell_error(f"{media.path!r} has {size:,} bytes; at most {LARGEST:,} are sent.", "Save a smaller copy.")
     with file.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
-    if media.sha256.lower() not in ("", sha256):
+    if media.sha256 and media.sha256.lower() != sha256:
         raise cell_error(f"{media.path!r} is another file than its SHA-256 names: it has {sha256}.")
-    return replace(media, sha256=sha256, file=str(file))
+    return Media(media.path, media.alt, sha256, media.licence or "", str(file))
 
 
 class Conversed(Row):
     """A row whose question may have a conversation before it, and pictures and recordings with it."""
 
     messages: Annotated[
-        tuple[Turn, ...], BeforeValidator(_turns, json_schema_input_type=str | tuple[_Said, ...] | None)
+        tuple[Turn, ...], BeforeValidator(_turns, json_schema_input_type=str | tuple[WrittenTurn, ...] | None)
     ] = Field((), description="The conversation before the question: a JSON list of turns.")
     media: Annotated[
-        tuple[Media, ...], BeforeValidator(_media, json_schema_input_type=str | tuple[_File, ...] | None)
+        tuple[Media, ...], BeforeValidator(_media, json_schema_input_type=str | tuple[NamedFile, ...] | None)
     ] = Field((), description="Pictures and recordings that go with the question: a JSON list of files.")
 
 

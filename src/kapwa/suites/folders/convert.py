@@ -180,7 +180,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
-    cells |= _turns(row, texts.values())
+    cells |= _talk(row, texts.values())
     if row.problems:
         return
     to.add("questions", cells, row)
@@ -198,10 +198,11 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
         to.add("answers", {**whose, **group}, row)
 
 
-def _turns(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
-    """The conversation before the question, of two lists; a last turn that is the question is none of it."""
+def _talk(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
+    """The media, and the conversation before the question, perhaps of two lists whose last turn is the question."""
+    talk = {name: row.text(name) for name in ("messages", "media") if row.has(name)}
     if not any(row.has(name) for name in TURNS):
-        return {}
+        return talk
     roles, contents = (row.items(name) for name in TURNS)
     if len(roles) != len(contents):
         row.problem(TURNS[1], f"has {len(contents)} texts for {len(roles)} roles.", "Every turn needs both.")
@@ -210,7 +211,7 @@ def _turns(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
     if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
         turns.pop()
     row.fields = {"messages": row.fields[TURNS[1]], **row.fields}  # where errors about them stand
-    return {"messages": json.dumps(turns, ensure_ascii=False)}
+    return {**talk, "messages": json.dumps(turns, ensure_ascii=False)}
 
 
 def _numbered(row: MappedRow) -> str:
@@ -224,7 +225,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
     letter = _letter(row, options) if not row.problems else ""
-    turns = _turns(row, [question])
+    talk = _talk(row, [question])
     row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
@@ -235,8 +236,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": letter, "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
-        **{name: row.text(name) for name in ("messages", "media") if row.has(name)},
-        **turns,
+        **talk,
     }
     for place in ALL_LETTERS[: len(options)]:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place == letter else "")
@@ -285,7 +285,7 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
     cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
     cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
-    cells |= _turns(row, [str(cells["context"])])
+    cells |= _talk(row, [str(cells["context"])])
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     cells.setdefault("cluster", cells["id"])
     cells.setdefault("category", NO_TOPIC)
