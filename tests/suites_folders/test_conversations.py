@@ -231,6 +231,10 @@ def test_a_mapping_takes_roles_and_texts_by_path(tmp_path: Path) -> None:
     assert "turn 2: 'role': Input should be" in roles.message
     for row, problem in enumerate((texts, roles), start=1):
         assert (Path(problem.path).name, problem.row, problem.column) == ("items.json", row, "chat[*].value")
+    (folder / "mapping.yaml").write_text(MAPPING.replace("  message_contents: chat[*].value\n", ""), encoding="utf-8")
+    assert {problem.message for problem in check_folder(folder).errors} == {
+        "has 0 texts for 3 roles. Every turn needs both."
+    }
 
 
 def test_the_report_shows_what_was_said_before_and_words_for_pictures(tmp_path: Path) -> None:

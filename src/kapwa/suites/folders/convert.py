@@ -210,7 +210,8 @@ def _talk(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
     turns = [{"role": words.get(role, role), "content": text} for role, text in zip(roles, contents, strict=False)]
     if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
         turns.pop()
-    row.fields = {"messages": row.fields[TURNS[1]], **row.fields}  # where errors about them stand
+    # Errors about the turns stand where their texts do.
+    row.fields = {**row.fields, "messages": row.fields.get(TURNS[1], Field("", row.origin, TURNS[1]))}
     return {**talk, "messages": json.dumps(turns, ensure_ascii=False)}
 
 

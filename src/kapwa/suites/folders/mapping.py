@@ -20,7 +20,7 @@ HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
-_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer")
+_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer", "messages", "media")
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
@@ -32,15 +32,7 @@ FIELDS: dict[Form, tuple[str, ...]] = {
         "answers",
         "answers_en",
     ),
-    "blend/mcq": (
-        *_OF_CHOICE,
-        *OPTIONS,
-        *(f"culture_{letter}" for letter in ALL_LETTERS),
-        "options",
-        "locale",
-        "messages",
-        "media",
-    ),
+    "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.
 NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
