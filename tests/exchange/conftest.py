@@ -1,5 +1,6 @@
 """Runs to export: one that scored continuations, one that wrote texts; and what lm-eval 0.4.13 wrote."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,20 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Run:
     pl.DataFrame(rows).write_csv(folder / "answers.csv")
     model = kapwa.load_model(f"replay:{folder / 'answers.csv'}")
     return kapwa.evaluate(task, model, out=folder / "runs", progress=False)
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    """Multiple-choice questions, the first after a conversation, the second after none."""
+    turns = [{"role": "user", "content": "What do we eat?"}, {"role": "assistant", "content": "Bread."}]
+    about = {"country": "Egypt", "topic": "Food", "option_A": "rice", "option_B": "snow", "answer": "A", "variant": "0"}
+    rows: list[dict[str, Any]] = [
+        {"id": f"Egypt/{n}/0", "question_id": str(n), "question": f"And {when}?", "messages": before, **about}
+        for n, when, before in ((1, "on Fridays", turns), (2, "in winter", []))
+    ]
+    (folder := tmp_path / "talks").mkdir()
+    (folder / "mcq.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(params=["scored", "written"])

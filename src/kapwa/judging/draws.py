@@ -303,7 +303,8 @@ def write_draw(
 
 def _sheet_row(row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str) -> list[str]:
     item = questions[row["item_id"], row["variant"]]
-    asked = str(item.get("question") or item["prompt"])
+    # After a conversation the question alone would not do.
+    asked = str(item["prompt"] if "messages" in item else item.get("question") or item["prompt"])
     english = str(item.get("question_en") or "")
     text = row["text"].strip() or EMPTY_ANSWER
     return [form_id, row["answer"], asked, "" if english == asked else english, text, "", ""]

@@ -185,5 +185,7 @@ def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_
             "valid_paper": is_valid_paper(question),
             "local_language": local,
             **({"group": question.group, "step": question.step} if question.group else {}),
+            "messages": question.messages,
+            "media": question.media,
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
 from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
-from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, TURNS, ColumnMapping, Form
 from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
 
@@ -190,6 +191,7 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
+    cells |= _talk(row, texts.values())
     if row.problems:
         return
     to.add("questions", cells, row)
@@ -207,6 +209,23 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
         to.add("answers", {**whose, **group}, row)
 
 
+def _talk(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
+    """The media, and the conversation before the question, perhaps of two lists whose last turn is the question."""
+    talk = {name: row.text(name) for name in ("messages", "media") if row.has(name)}
+    if not any(row.has(name) for name in TURNS):
+        return talk
+    roles, contents = (row.items(name) for name in TURNS)
+    if len(roles) != len(contents):
+        row.problem(TURNS[1], f"has {len(contents)} texts for {len(roles)} roles.", "Every turn needs both.")
+    words = row.mapping.values.get(TURNS[0], {})
+    turns = [{"role": words.get(role, role), "content": text} for role, text in zip(roles, contents, strict=False)]
+    if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
+        turns.pop()
+    # Errors about the turns stand where their texts do.
+    row.fields = {**row.fields, "messages": row.fields.get(TURNS[1], Field("", row.origin, TURNS[1]))}
+    return {**talk, "messages": json.dumps(turns, ensure_ascii=False)}
+
+
 def _numbered(row: MappedRow) -> str:
     return f"{row.origin.path.stem}-{row.origin.row}"
 
@@ -218,6 +237,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
     letters = _letters(row, options) if not row.problems else []
+    talk = _talk(row, [question])
     row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
@@ -228,8 +248,8 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": ",".join(letters), "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
-        **{field: row.text(field) for field in ("group", "step") if row.has(field)},
-        **({"options_are": row.text("options_are")} if row.has("options_are") else {}),
+        **{field: row.text(field) for field in ("group", "step", "options_are") if row.has(field)},
+        **talk,
     }
     for place in ALL_LETTERS[: len(options)]:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
@@ -291,6 +311,7 @@ def lay_situation(row: MappedRow, to: Converted) -> None:
     cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
     cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
+    cells |= _talk(row, [str(cells["context"])])
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     cells.setdefault("cluster", cells["id"])
     cells.setdefault("category", NO_TOPIC)

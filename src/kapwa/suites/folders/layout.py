@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.conversations import MEDIA_FOLDER
 from kapwa.datasets.findings import CheckReport
 from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, convert
@@ -103,4 +104,8 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
                 writer.writerow(("culture", "id", "english", "local"))
                 writer.writerows((each.culture, each.id, each.english, each.local) for each in mapping.prompts)
             copied[PROMPTS] = mapping_path
-        yield LaidOut(to, folder, made, copied)
+        token = MEDIA_FOLDER.set(folder)
+        try:
+            yield LaidOut(to, folder, made, copied)
+        finally:
+            MEDIA_FOLDER.reset(token)

@@ -21,7 +21,10 @@ HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
-_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer", "group", "step", "options_are")
+_OF_CHOICE = (
+    *("id", "country", "language", "question_id", "topic", "question", "answer"),
+    *("group", "step", "options_are", "messages", "media"),
+)
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
@@ -50,6 +53,8 @@ LISTS: dict[Form, tuple[str, ...]] = {
     "opinions/survey": ("options", "counts", "shares"),
     "blend/mcq": ("options", "answer"),
 }
+# The conversation before a question as two lists, where a table has no turns of the form's own keys and roles.
+TURNS = ("message_roles", "message_contents")
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
 OTHERS = "*"
@@ -162,7 +167,7 @@ class ColumnMapping(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> ColumnMapping:
-        known = FIELDS[self.form]
+        known = (*FIELDS[self.form], *TURNS)
         joined = [name for join in self.joins for name in join.columns]
         stepped = list(dict.fromkeys(name for fields in self.steps.values() for name in fields))
         for part, names, allowed in (

@@ -1,4 +1,7 @@
-"""Paths into cells of JSON: ``answers[*].text`` is the text of every entry, ``answers[0].text`` of the first."""
+"""Paths into cells of JSON: ``answers[*].text`` is the text of every entry, ``answers[0].text`` of the first.
+
+``answers[-1]`` is the last entry.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from typing import Any
 
 from kapwa.tables_io import Cell
 
-_PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:\d{1,6}|\*)\])+)")
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]")
+_PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:-?\d{1,6}|\*)\])+)")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d+|\*)\]")
 
 
 def column_of(path: str) -> str:
@@ -53,10 +56,10 @@ def _followed(value: Any, steps: list[tuple[str, str]]) -> Iterator[Any]:
     (key, place), *rest = steps
     if key and isinstance(value, dict) and key in value:
         yield from _followed(value[key], rest)
-    elif place == "*" and isinstance(value, list):
-        for entry in value:
+    elif place == "*":
+        for entry in value if isinstance(value, list) else ():
             yield from _followed(entry, rest)
-    elif place.isdigit() and isinstance(value, list) and int(place) < len(value):
+    elif place and isinstance(value, list) and -len(value) <= int(place) < len(value):
         yield from _followed(value[int(place)], rest)
 
 
