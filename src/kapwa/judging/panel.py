@@ -17,7 +17,7 @@ from kapwa.judging.answers import answers_to_judge
 from kapwa.judging.judges import NOT_CALIBRATED, Judged, Judging, ask_judge, rater_of, summarise
 from kapwa.judging.probes import check_labels, probe_table, probes_of
 from kapwa.judging.rubrics import Rubric, load_rubric
-from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
+from kapwa.judging.verdicts import VERDICT_SCHEMA, of_answers, read_verdicts
 from kapwa.loading import load_model
 from kapwa.models.base import Model, ModelSettings
 from kapwa.people.agreement import ANSWER, judge_agreement, judge_risk
@@ -98,7 +98,7 @@ def judge(
 
 def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: Unpack[JudgeSettings]) -> Judging:
     """Return what would be asked, before anything is; raise UsageError and DataError as :func:`judge` does."""
-    known = load_rubric(rubric)
+    known = load_rubric(rubric).of_runs(runs)
     named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     which = {name: named.pop(name) for name in ("draw", "variant", "where", "limit") if name in named}
     people = named.pop("people", None)
@@ -142,7 +142,8 @@ def ask_panel(
         raise UsageError(f"{folder} holds verdicts of {missing[0]}, which this panel leaves out.", hint=hint)
     verdicts = pl.concat([judged.verdicts for judged in by_rater.values()])
     frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
-    frames = {"summary": summarise(verdicts), **frames}
+    # Of criteria that each item has of its own a mean by their numbers would say nothing.
+    frames = {"summary": summarise(of_answers(verdicts) if planned.rubric.from_run else verdicts), **frames}
     about = {"format": FORMAT, "kapwa": version("kapwa"), "asked": asked, "calibration": NOT_CALIBRATED}
     about["judges"] = [judged.record for judged in by_rater.values()]
     record = jsonable({**about, **{name: frame.to_dicts() for name, frame in frames.items()}})
