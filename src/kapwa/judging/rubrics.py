@@ -21,7 +21,7 @@ from kapwa.datasets.tables import read_model
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.judging.verdicts import OVERALL, State
-from kapwa.languages.codes import is_language_tag
+from kapwa.languages.codes import canonical, is_language_tag
 from kapwa.people.filled_sheets import cell_of, refuse_repeats
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
@@ -69,6 +69,13 @@ Code = Annotated[str, AfterValidator(_code)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+def in_language(texts: Mapping[str, str], language: str) -> str:
+    """Return a text in ``language``, where there is one, with the English beside it."""
+    near = (tag for tag in texts if canonical(tag) == canonical(language))
+    tag = language if language in texts else next(near, "en")
+    return texts["en"] if tag == "en" else f"{texts[tag]}\n(In English: {texts['en']})"
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -93,6 +100,10 @@ class Criterion(_Part):
     scale: dict[str, Share] = {}
     weight: Annotated[float, Field(allow_inf_nan=False)] = 1.0
     examples: list[Example] = []
+
+    def in_language(self, language: str) -> str:
+        """Return what is asked in a language, as :func:`in_language` does."""
+        return in_language(self.question, language)
 
 
 class Rubric(_Part):
@@ -183,7 +194,7 @@ class Rubric(_Part):
         if len(digests) > 1:
             hint = "Name runs on the same data; judge the others apart."
             raise UsageError(f"{self.name}: these runs are on several data, each with criteria of its own.", hint=hint)
-        by_item = {}
+        by_item: dict[str, list[Criterion]] = {}
         for run in runs:
             if "criteria" not in run.items.columns:
                 hint = "Name runs of a task whose questions have criteria, such as longform/criteria."
@@ -231,12 +242,12 @@ def overall(
             return state, None, f"no verdict by {', '.join(missing)}"
     if missing := [code for code in weights if code not in judgements]:
         return "cannot-assess", None, f"no verdict by {', '.join(missing)}"
-    worst = sum(min(weight, 0.0) for weight in weights.values())
-    total = sum(max(weight, 0.0) for weight in weights.values()) - (0.0 if points else worst)
+    least = {code: 0.0 if points else min(weight, 0.0) for code, weight in weights.items()}
+    total = sum(max(weight, 0.0) - least[code] for code, weight in weights.items())
     if not total:
         return "cannot-assess", None, f"every weight is 0{' or negative' if points else ''}"
-    gained = sum(weight * (judgements[code].value or 0.0) for code, weight in weights.items())
-    return "judged", max((gained - (0.0 if points else worst)) / total, 0.0), ""
+    gained = sum(weight * (judgements[code].value or 0.0) - least[code] for code, weight in weights.items())
+    return "judged", max(gained / total, 0.0), ""
 
 
 def shipped_rubrics() -> dict[str, Path]:

@@ -49,8 +49,8 @@ def render_run(run: Run) -> Group:
     measured += f" In the report: {' and '.join(others)}." if others else ""
     return Group(
         terminal_table(board),
-        *([Text(_cultures(view))] if len(view.subjects) > 1 else []),
-        Text(f"{board.note} {measured}", style="dim"),
+        *([Text(_cultures(view))] if len(view.subjects) > 1 and n else []),
+        *([Text(f"{board.note} {measured}", style="dim")] if n else []),
         *(Text(plain(line), style="yellow") for line in notes.warnings(view)),
         *([Text(f"Of all answers, {lost}.", style="yellow")] if lost else []),
     )
