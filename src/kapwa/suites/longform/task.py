@@ -31,10 +31,6 @@ ANSWER_SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("item_id", "variant", "culture", "text", "finish_reason", "error"), pl.String),
     **dict.fromkeys(("sample", WORDS), pl.Int64),
 }
-WAITS = (
-    "Answers wait for verdicts on their criteria, so they have no score here. kapwa judge asks a judging model, kapwa "
-    "audit sample writes sheets for people; both with --rubric item-criteria."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ def judge(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     replies = list(pair_answers(items, answers))
     rows = [_answer_row(*reply) for reply in replies]
     scores = score_frame(row for reply in replies for row in _score_rows(*reply))
-    return Judged(scores, {"answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA)}, (WAITS,))
+    return Judged(scores, {"answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA)})
 
 
 def _text(response: Response | None) -> str | None:
