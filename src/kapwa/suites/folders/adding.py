@@ -19,14 +19,14 @@ from kapwa.suites.base import Suite
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.user_suites import Registered, check_name, fitting_name, register, registered, unregister
 
-FORMS = ("kalahi", "blend", "eecc")
+FORMS = ("kalahi", "blend", "eecc", "longform")
 SCAFFOLDS = Path(__file__).parent / "scaffolds"
 # Example rows begin their notes with this word, so that a check can say which are still there.
 EXAMPLE = "EXAMPLE"
 
 
 def new_suite(form: str, folder: str | Path) -> list[Path]:
-    """Write the files of a new folder of ``form`` ("kalahi", "blend" or "eecc") and return them.
+    """Write the files of a new folder of ``form`` (one of :data:`FORMS`) and return them.
 
     Raises UsageError for an unknown form, and for a folder that holds anything already.
     """
@@ -79,7 +79,7 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
     place = Path(folder)
     if not place.is_dir():
         message = "is a file, but a folder is needed." if place.exists() else "no such folder."
-        raise DataError(message, path=place, hint="Start one with: kapwa suite new kalahi|blend|eecc FOLDER")
+        raise DataError(message, path=place, hint=f"Start one with: kapwa suite new {'|'.join(FORMS)} FOLDER")
     mapping_path = Path(mapping) if mapping is not None else find_mapping(place)
     tasks = tasks_in(place, mapping_path)
     if not tasks:
@@ -94,12 +94,13 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
 
 
 _FORMS_HINT = (
-    "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), or templates.csv, "
-    f"concepts.csv and identities.csv (eecc); tables with other columns need a {MAPPING_NAME}. "
-    "See docs/reference/forms.md, or start one with: kapwa suite new kalahi|blend|eecc FOLDER"
+    "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), templates.csv, "
+    "concepts.csv and identities.csv (eecc), or longform.csv (longform); "
+    f"tables with other columns need a {MAPPING_NAME}. "
+    f"See docs/reference/forms.md, or start one with: kapwa suite new {'|'.join(FORMS)} FOLDER"
 )
 _SEE = "See docs/reference/forms.md."
-_STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities")
+_STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities", "longform")
 
 
 def no_form(place: Path) -> DataError:
