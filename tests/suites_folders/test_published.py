@@ -15,11 +15,13 @@ FOLDERS = sorted(path.name for path in MAPPINGS.iterdir() if path.is_dir())
 # How many rows are asked, of how many cultures, in which languages; and what guessing scores.
 EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
     "arabculture": (20, 4, {"ar"}, 1 / 3),
+    "calmqa": (14, 4, {"ar", "hi", "sm", "es"}, None),
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
     "global-mmlu": (10, 2, {"am", "fil"}, 1 / 4),
     "include": (20, 4, {"sq", "eu", "ta", "sw"}, 1 / 4),
     "milu": (20, 2, {"hi", "or"}, 1 / 4),
     "normad": (20, 4, {"en"}, 1 / 3),
+    "rubric-set": (20, 4, {"am", "en", "es", "fil"}, None),
     "semeval-2026-task-7-choice": (20, 4, {"ms", "ta", "en", "ga"}, 1 / 4),
     "semeval-2026-task-7-short": (20, 4, {"es", "en", "id", "am"}, None),
 }
@@ -51,12 +53,14 @@ def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
     checked = check_folder(MAPPINGS / name)
     assert checked.errors == []
     (task_name,) = checked.tasks
-    chosen: dict[str, Any] = {} if chance else {"variant": "local/inst-4"}
-    task = kapwa.load_task(f"blend/{task_name}", data=MAPPINGS / name, **chosen)
+    chosen: dict[str, Any] = {"variant": "local/inst-4"} if task_name == "saq" else {}
+    task = kapwa.load_task(f"{checked.form}/{task_name}", data=MAPPINGS / name, **chosen)
     items = task.items()
     assert len(items) == rows
     assert len({item.culture for item in items}) == cultures
     assert {item.language for item in items} == languages
+    if task_name == "criteria":  # what an answer meets is said by verdicts
+        return
     metric = "mcq_acc" if chance else "sem_b"
     assert score(task, right_reply, metric) == 1.0
     assert score(task, wrong_reply, metric) == 0.0
@@ -67,6 +71,14 @@ def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
             if floor.metric == metric and floor.name == "chance" and floor.note == ""
         ]
         assert [floor.value for floor in floors] == [pytest.approx(chance)]
+
+
+def test_criteria_come_with_their_points() -> None:
+    first, *_ = kapwa.load_task("longform/criteria", data=MAPPINGS / "rubric-set").items()
+    assert first.fields["weights"] == (5.0, 3.0, -4.0)
+    assert first.fields["criteria"][1] == "Gives a reason; names who expects it", "a list is not parted again"
+    general, *_ = kapwa.load_task("longform/criteria", data=MAPPINGS / "calmqa").items()
+    assert general.fields["weights"] == (2.0, 1.0, -2.0)
 
 
 def test_a_column_of_another_name_is_named(tmp_path: Path) -> None:
