@@ -13,7 +13,7 @@ from kapwa.exchange.base import NOT_TOLD
 from kapwa.exchange.formats import import_result
 from kapwa.exchange.labels import labelled
 from kapwa.judging.apply import Audit, apply_labels, labelled_answers
-from kapwa.judging.draws import STRATUM, Drawn, draw, population_of, write_draw
+from kapwa.judging.draws import STRATUM, Drawn, asked_of, draw, population_of, write_draw
 from kapwa.judging.plan import LABELS_FOR, WIDTHS, plan_labels
 from kapwa.runs.directory import Run
 
@@ -41,7 +41,7 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
     population = population_of(opened, metric=metric, variant=variant)
     if doubtful is None:
         doubtful = opened[0].manifest["metrics"][population.metric].get("judged_by") == "matcher"
-    made = draw(population, n=n, seed=seed, rubric=rubric, doubtful=doubtful, runs=opened)
+    made = draw(population, n=n, seed=seed, rubric=asked_of(rubric, opened), doubtful=doubtful)
     return write_draw(made, opened, out, people=people)
 
 

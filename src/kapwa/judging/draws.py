@@ -19,7 +19,7 @@ import polars as pl
 from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
-from kapwa.judging.rubrics import CANNOT, YES_NO, Rubric, load_rubric
+from kapwa.judging.rubrics import CANNOT, YES_NO, Rubric, in_language, load_rubric
 from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA
 from kapwa.people.forms import REMARK, check_counts, instructions_for
 from kapwa.people.rating_forms import EMPTY_ANSWER, folder_names, names_model
@@ -82,17 +82,17 @@ def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> Asked:
 
 def _asked_by_criteria(rubric: Rubric, runs: Sequence[Run]) -> Asked:
     """Return what people are asked by several criteria, which may be others of each item."""
-    items = {row["item_id"]: row["language"] for run in runs for row in run.items.iter_rows(named=True)}
-    by_item = {item: rubric.criteria_for(item) for item in items}
-    without = next((item for item, criteria in by_item.items() if not criteria), None)
-    if without is not None:
-        raise UsageError(
-            f"{rubric.name} has no criteria for the item {without!r}.", hint="Give it some, or leave it out."
-        )
-    if any(rubric.scale_of(criterion) != YES_NO for criteria in by_item.values() for criterion in criteria):
-        raise UsageError(f"Not every criterion of {rubric.name} is answered with yes or no.", hint="Leave 'scale' out.")
-    texts = {item: {c.code: c.in_language(items[item]) for c in criteria} for item, criteria in by_item.items()}
-    weights = {item: {c.code: c.weight for c in criteria} for item, criteria in by_item.items()}
+    texts, weights = dict[str, dict[str, str]](), dict[str, dict[str, float]]()
+    for item, language in (pair for run in runs for pair in run.items.select("item_id", "language").iter_rows()):
+        criteria = rubric.criteria_for(item)
+        if not criteria:
+            hint = "Give it some, or leave it out of the runs."
+            raise UsageError(f"{rubric.name} has no criteria for the item {item!r}.", hint=hint)
+        if any(rubric.scale_of(criterion) != YES_NO for criterion in criteria):
+            hint = "Leave 'scale' out."
+            raise UsageError(f"Not every criterion of {rubric.name} is answered with yes or no.", hint=hint)
+        texts[item] = {criterion.code: in_language(criterion.question, language) for criterion in criteria}
+        weights[item] = {criterion.code: criterion.weight for criterion in criteria}
     return Asked(rubric.signed, MET, {"en": "Does the answer meet the criterion?"}, texts, weights, rubric.points)
 
 
@@ -238,26 +238,18 @@ def drawn_as(run: Run, made: Draw) -> str | None:
     return known.get(_digest(_answers(run, "", made.metric, made.variants), "text"))
 
 
-def draw(
-    population: Population,
-    *,
-    n: int,
-    seed: int,
-    rubric: str | Path = "correct",
-    doubtful: bool,
-    runs: Sequence[Run] = (),
-) -> Draw:
+def draw(population: Population, *, n: int, seed: int, rubric: str | Path | Asked = "correct", doubtful: bool) -> Draw:
     """Draw ``n`` questions of each stratum (all, where it has no more), with all runs' answers to them.
 
     ``doubtful``: questions of which some answer may be judged wrongly are drawn :data:`FAVOUR` times as often. Of
-    several samples of an answer one is drawn. ``runs``: those of the population, where ``rubric`` takes criteria from
-    their items. Equal arguments give an equal draw. Raises UsageError for impossible counts, for one question, which
-    leaves out either the doubtful ones or the others, and for a single question of answers that wait for verdicts.
+    several samples of an answer one is drawn. Equal arguments give an equal draw. Raises UsageError for impossible
+    counts, for one question, which leaves out either the doubtful ones or the others, and for a rubric of one question
+    where answers have no score without verdicts on several criteria.
     """
     check_counts(seed=seed, n=n)
     if n < 2:
         raise UsageError("One question of each culture tells nothing of the others.", hint="Draw 40 or more: --n 60")
-    asked = asked_of(rubric, runs)
+    asked = rubric if isinstance(rubric, Asked) else asked_of(rubric)
     if population.unscored and not asked.criteria:
         message = f"The rubric {asked.rubric} is one question, and {population.metric} is of several criteria."
         raise UsageError(message, hint="Draw with --rubric item-criteria.")

@@ -149,8 +149,11 @@ def _summed_up(verdicts: Sequence[Verdict], draw: Draw) -> Iterator[Verdict]:
     """Yield what each person's verdicts on an answer come to, where there are several criteria."""
     if draw.asked.criteria:
         for part in grouped(verdicts, lambda v: (v.rater, v.run, v.item_id, v.variant, v.sample)).values():
-            by_code = {verdict.criterion: verdict for verdict in part}
-            state, value, remark = overall(draw.asked.weights[part[0].item_id], by_code, points=draw.asked.points)
+            weights = draw.asked.weights[part[0].item_id]
+            # A criterion that somebody passed over has no verdict, which is no "no".
+            by_code = dict.fromkeys(weights, part[0]._replace(state="cannot-assess", value=None))
+            by_code |= {verdict.criterion: verdict for verdict in part}
+            state, value, remark = overall(weights, by_code, points=draw.asked.points)
             yield part[0]._replace(criterion=OVERALL, state=state, value=value, remark=remark)
 
 

@@ -90,7 +90,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
 
 def _criteria(rubric: Rubric, item_id: str, language: str) -> Iterator[str]:
     for criterion in rubric.criteria_for(item_id):
-        yield f"{criterion.code}: {criterion.in_language(language)}"
+        yield f"{criterion.code}: {in_language(criterion.question, language)}"
         for example in criterion.examples:
             why = f" ({example.why})" if example.why else ""
             yield f"For example, the verdict on {example.answer!r} is {json.dumps(example.verdict)}{why}."

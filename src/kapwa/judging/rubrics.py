@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -100,10 +100,6 @@ class Criterion(_Part):
     scale: dict[str, Share] = {}
     weight: Annotated[float, Field(allow_inf_nan=False)] = 1.0
     examples: list[Example] = []
-
-    def in_language(self, language: str) -> str:
-        """Return what is asked in a language, as :func:`in_language` does."""
-        return in_language(self.question, language)
 
 
 class Rubric(_Part):
@@ -215,22 +211,12 @@ class Rubric(_Part):
         return f"{self.name}@{self.version}+{digest({'': content.encode()})[:8]}"
 
 
-class Judgement(Protocol):
-    """A verdict by one criterion, whoever gave it; see :class:`kapwa.judging.verdicts.Verdict`."""
-
-    @property
-    def state(self) -> State:
-        """Whether it is one."""
-
-    @property
-    def value(self) -> float | None:
-        """From 0 to 1."""
-
-
 def overall(
-    weights: Mapping[str, float], judgements: Mapping[str, Judgement], *, points: bool = False
+    weights: Mapping[str, float], judgements: Mapping[str, Any], *, points: bool = False
 ) -> tuple[State, float | None, str]:
     """Return state, value and remark of the verdict on an answer as a whole: the weighted sum of those by criterion.
+
+    ``judgements``: by code, each with a ``state`` and a ``value``, whoever gave it.
 
     (Σ w v − Σ of negative w) / Σ |w|: the mean by |w|, in which a criterion of negative weight counts as its opposite,
     from 0 (the worst) to 1 (the best possible). By ``points`` it is Σ w v / Σ of positive w, kept from 0 to 1: the
@@ -238,10 +224,8 @@ def overall(
     has no verdict has none overall: nothing is filled in.
     """
     for state in ("unparsed", "cannot-assess"):
-        if missing := [code for code in weights if code in judgements and judgements[code].state == state]:
+        if missing := [code for code in weights if judgements[code].state == state]:
             return state, None, f"no verdict by {', '.join(missing)}"
-    if missing := [code for code in weights if code not in judgements]:
-        return "cannot-assess", None, f"no verdict by {', '.join(missing)}"
     least = {code: 0.0 if points else min(weight, 0.0) for code, weight in weights.items()}
     total = sum(max(weight, 0.0) - least[code] for code, weight in weights.items())
     if not total:

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from kapwa.suites.base import Suite, call, settings_of
+from kapwa.suites.longform.variants import VARIANT
 
-VARIANT = "question"
 TASKS = {"longform/criteria": "long answers: how much of what its question's criteria ask does an answer meet?"}
 
 suite = Suite(

@@ -25,7 +25,7 @@ from kapwa.datasets.rows import (
     Texts,
 )
 from kapwa.records import ITEM_COLUMNS, Item
-from kapwa.suites.longform import VARIANT
+from kapwa.suites.longform.variants import VARIANT
 
 if TYPE_CHECKING:
     import polars as pl
