@@ -214,6 +214,7 @@ TABLES = {
     "kalahi": {"situations": "kalahi.situation"},
     "blend": {"questions": "blend.question", "answers": "blend.answer"},
     "eecc": {"templates": "eecc.template", "concepts": "eecc.concept", "identities": "eecc.identity"},
+    "longform": {"longform": "longform.question"},
 }
 
 

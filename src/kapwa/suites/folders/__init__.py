@@ -1,6 +1,6 @@
 """Folders of data as suites of their own: start one, check it, give it a name, open it; no code is written.
 
-A folder in one of the three forms, or somebody else's table with a ``mapping.yaml``, becomes a suite whose tasks are
+A folder in one of the forms, or somebody else's table with a ``mapping.yaml``, becomes a suite whose tasks are
 those of the form. Its runs are runs of the form's task over data of that name (``kalahi/mc``, data ``my-benchmark``),
 so that they compare with those of anybody who gives the same folder with ``--data``.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
     NAMES,
+    TEXT,
     CellProblem,
     Culture,
     Filled,
@@ -42,6 +43,9 @@ def _numbers(cell: Any) -> Any:
     return cell.strip("[] ").split(",") if isinstance(cell, str) and cell.startswith("[") else cell
 
 
+_POINTS = {"anyOf": [TEXT, {"type": "array", "items": {"type": ["string", "number"]}}]}
+
+
 class LongQuestion(Row):
     """One question with the criteria of its answers; lists may be texts parted by ';'."""
 
@@ -51,7 +55,7 @@ class LongQuestion(Row):
     id: Filled = Field(description="The question's own id; it stays a text, so zeros before it are kept.")
     question: Annotated[Filled, LOCAL] = Field(description="What is asked, word for word.")
     criteria: Annotated[FilledTexts, NAMES] = Field(description="What an answer should have, or should not, each.")
-    weights: Annotated[Texts, BeforeValidator(_numbers)] = Field(
+    weights: Annotated[Texts, BeforeValidator(_numbers), WithJsonSchema(_POINTS)] = Field(
         (), description="One for each criterion: points, or must, should, should not, must not."
     )
     topic: Text = Field("", description="What it is about.")
