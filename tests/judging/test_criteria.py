@@ -15,6 +15,7 @@ from kapwa.judging.panel import judge
 from kapwa.judging.rubrics import load_rubric
 from kapwa.judging.verdicts import OVERALL
 from kapwa.report.page import build_report
+from kapwa.report.run_list import list_runs
 from kapwa.runs.directory import Run
 from kapwa.suites.longform.data import check
 
@@ -117,6 +118,7 @@ def test_answers_without_verdicts_have_no_score_and_say_what_comes_next(tmp_path
     assert run.scores.filter(metric="words")["value"].to_list() == run.answers["words"].to_list() == [4] * 4
     page = build_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
     assert "wait for verdicts on their criteria" in page
+    assert [row["score"] for row in list_runs(tmp_path)] == ["waits for verdicts"]
     with pytest.raises(UsageError, match="is one question") as caught:
         kapwa.audit_sample(run, tmp_path / "s", n=2)
     assert "item-criteria" in str(caught.value.hint)
@@ -124,15 +126,15 @@ def test_answers_without_verdicts_have_no_score_and_say_what_comes_next(tmp_path
 
 
 def test_people_s_verdicts_come_to_the_score_by_its_definition(tmp_path: Path) -> None:
-    runs = [run_of(tmp_path, questions(30), label) for label in "AB"]
+    runs = [run_of(tmp_path, questions(12), label) for label in "AB"]
     sheets = tmp_path / "sheets"
-    kapwa.audit_sample(runs, sheets, n=30, rubric="item-criteria")
+    kapwa.audit_sample(runs, sheets, n=12, rubric="item-criteria")
     said = fill(sheets, noise=0.1)
     audit = kapwa.audit_apply(runs, sheets, out=tmp_path / "audit")
     weights = {"c1": 2.0, "c2": 2.5, "c3": -1.0}
     scores = {person: {code: twin(weights, by) for code, by in answers.items()} for person, answers in said.items()}
     whole = audit.verdicts.filter(criterion=OVERALL)
-    assert whole.height == sum(map(len, scores.values())) == 240
+    assert whole.height == sum(map(len, scores.values())) == 96
     for row in whole.iter_rows(named=True):
         assert row["value"] == pytest.approx(scores[row["rater"]][row["answer"]])
     people = whole.filter(system="A").group_by("culture", "item_id").agg(pl.col("value").mean())
@@ -140,8 +142,8 @@ def test_people_s_verdicts_come_to_the_score_by_its_definition(tmp_path: Path) -
     rows = audit.scores.filter(system="A").drop_nulls("culture")
     assert {row["culture"]: pytest.approx(row["shown"]) for row in rows.to_dicts()} == means
     assert rows["automatic"].null_count() == rows["bias"].null_count() == 2
-    assert set(audit.agreement.filter(coefficient="percent")["units"]) == {180}, "of each answer and criterion"
-    assert set(audit.raters["answers"]) == {180}
+    assert set(audit.agreement.filter(coefficient="percent")["units"]) == {72}, "of each answer and criterion"
+    assert set(audit.raters["answers"]) == {72}
     assert audit.proposals.is_empty()
     page = (tmp_path / "audit" / "audit.html").read_text(encoding="utf-8")
     assert "of their criteria, by weight" in page

@@ -279,7 +279,8 @@ def _difference_table(audit: Audit) -> Table:
         "In points. Both systems were labelled on the same questions, and the difference is corrected as one number. "
         f"Intervals are of each difference by itself. {family_note(audit.differences)}"
     )
-    return Table("audit-differences", "Differences between systems, corrected", frame, columns, note, shown)
+    caption = f"Differences between systems{', corrected' * bool(frame['automatic'].count())}"
+    return Table("audit-differences", caption, frame, columns, note, shown)
 
 
 def _rater_table(audit: Audit) -> Table:
