@@ -14,8 +14,9 @@ from kapwa.judging.draws import read_draw
 from kapwa.judging.panel import judge
 from kapwa.judging.rubrics import load_rubric
 from kapwa.judging.verdicts import OVERALL
-from kapwa.report.page import build_report
 from kapwa.report.run_list import list_runs
+from kapwa.report.summaries import across_sentences
+from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
 from kapwa.suites.longform.data import check
 
@@ -116,8 +117,7 @@ def test_answers_without_verdicts_have_no_score_and_say_what_comes_next(tmp_path
     met = run.scores.filter(metric="criteria_met")
     assert met["value"].null_count() == met.height == 4
     assert run.scores.filter(metric="words")["value"].to_list() == run.answers["words"].to_list() == [4] * 4
-    page = build_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "wait for verdicts on their criteria" in page
+    assert "wait for verdicts on their criteria" in across_sentences(arrange([run])[0])[0]
     assert [row["score"] for row in list_runs(tmp_path)] == ["waits for verdicts"]
     with pytest.raises(UsageError, match="is one question") as caught:
         kapwa.audit_sample(run, tmp_path / "s", n=2)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import kapwa
+from kapwa.errors import DataError
 from kapwa.records import Item
 from kapwa.suites.folders.adding import check_folder
 
@@ -89,3 +90,29 @@ def test_a_column_of_another_name_is_named(tmp_path: Path) -> None:
     (problem,) = check_folder(tmp_path).errors
     assert (problem.row, problem.column) == (1, "Gold Label")
     assert "Gold_Labels" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "file", "row", "column", "message"),
+    [
+        (', "points": 3', "", "rubrics.jsonl", 1, "rubrics[*].points", "has 2 entries for 3 criteria"),
+        ('"points": 3', '"points": 0', "rubrics.jsonl", 1, "rubrics[*].points", "'0' is no weight"),
+        ('"criterion"', '"text"', "rubrics.jsonl", 1, "rubrics[*].criterion", "is empty"),
+        ("table:", "constants: {topic: [a, b]}\ntable:", "mapping.yaml", None, None, "'topic' is a list"),
+        ("  criteria: rubrics[*].criterion\n", "", "mapping.yaml", None, None, "criteria is missing"),
+    ],
+)
+def test_what_is_wrong_with_criteria_is_named_where_it_stands(
+    old: str, new: str, file: str, row: int | None, column: str | None, message: str, tmp_path: Path
+) -> None:
+    for name in ("mapping.yaml", "rubrics.jsonl"):
+        text = (MAPPINGS / "rubric-set" / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace(old, new, 3), encoding="utf-8")
+    try:
+        problems: Any = check_folder(tmp_path).errors
+    except DataError as error:
+        problems = [error]
+    assert problems
+    assert message in problems[0].message
+    assert Path(problems[0].path).name == file
+    assert row is None or (problems[0].row, problems[0].column) == (row, column)
