@@ -177,10 +177,8 @@ def _score_sentence(audit: Audit, row: Row) -> str:
             labels = "labels of some cultures only" if row["labelled"] else "no labels"
             return f"{name}, {whose}: {f'{automatic} right by the scorer; ' if scored else ''}{labels}."
         people = wording.amount(row["people"], SHARE)
-        return (
-            f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right; "
-            f"the scorer calls {automatic} of all answers right."
-        )
+        scorer = f"; the scorer calls {automatic} of all answers right" if scored else ""
+        return f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right{scorer}."
     how = (
         "by labels and scorer together" if row["use"] == "corrected" else f"by labels alone: {_REASONS[row['reason']]}"
     )
