@@ -56,7 +56,9 @@ def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) 
     different rubrics, and where they share no culture and language.
     """
     if not before["value"].count() or not after["value"].count():
-        raise DataError("No scorer says anything of these answers, so there is no bias.", hint="Apply the labels with --scorer.")
+        raise DataError(
+            "No scorer says anything of these answers, so there is no bias.", hint="Apply labels with --scorer."
+        )
     rubrics = sorted({*before["rubric"], *after["rubric"]})
     if len(rubrics) > 1:
         message = f"The two audits were labelled by different rubrics ({', '.join(rubrics)})."
