@@ -13,7 +13,8 @@ from kapwa.exchange.base import NOT_TOLD
 from kapwa.exchange.formats import import_result
 from kapwa.exchange.labels import labelled
 from kapwa.judging.apply import Audit, apply_labels, labelled_answers
-from kapwa.judging.draws import STRATUM, Drawn, asked_of, draw, population_of, write_draw
+from kapwa.judging.asking import asked_of
+from kapwa.judging.draws import STRATUM, Drawn, draw, population_of, write_draw
 from kapwa.judging.plan import LABELS_FOR, WIDTHS, plan_labels
 from kapwa.runs.directory import Run
 

@@ -13,7 +13,8 @@ from kapwa.datasets.sheets import DRAW, header_of, sheet_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
-from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, asked_of, population_of, read_draw
+from kapwa.judging.asking import asked_of
+from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
 from kapwa.judging.labels import READ_ONLY, Label, as_drawn, label_value, sheet_labels, verdicts_of
 from kapwa.judging.plan import MISSING, labels_missing
 from kapwa.judging.verdicts import of_answers, read_verdicts

@@ -12,7 +12,8 @@ import polars as pl
 
 from kapwa.datasets.sheets import header_of
 from kapwa.errors import DataError, nearest
-from kapwa.judging.draws import Draw, Population, asked_of, coded
+from kapwa.judging.asking import asked_of
+from kapwa.judging.draws import Draw, Population, coded
 from kapwa.judging.rubrics import CANNOT, overall
 from kapwa.judging.verdicts import ANSWER_SCHEMA, OVERALL, State, Verdict, verdict_frame
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, refuse_repeats, remark_of
