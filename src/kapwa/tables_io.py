@@ -280,7 +280,7 @@ def refuse_half(text: str, **place: Any) -> None:
 def _json_cell(value: Any) -> Cell:
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return tuple(value)
     return json.dumps(value, ensure_ascii=False)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.datasets.findings import Finding
-from kapwa.datasets.rows import Origin
+from kapwa.datasets.rows import Origin, columns_of
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
@@ -18,6 +18,7 @@ from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_
 from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, TURNS, ColumnMapping, Form
 from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
+from kapwa.suites.longform.form import LongQuestion
 
 
 class LaidRow(NamedTuple):
@@ -79,16 +80,21 @@ class MappedRow:
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
         if name in self.mapping.constants:
-            return self.mapping.constants[name]
+            constant = self.mapping.constants[name]
+            return constant if isinstance(constant, str) else "; ".join(constant)
         if name not in self.fields:
             return default
         cell = self.fields[name].cell
         if isinstance(cell, tuple):
             self.problem(name, "is a list, but one text is needed.")
             return default
-        text, words = cell.strip(), self.mapping.values.get(name)
+        return self._in_words(name, cell.strip()) or default
+
+    def _in_words(self, name: str, text: str) -> str:
+        """Return a text in the mapping's other words for it."""
+        words = self.mapping.values.get(name)
         if words is None or not text:
-            return text or default
+            return text
         others = words.get(OTHERS)
         if text not in words and others is None:
             self.problem(name, f"{text!r} is not among the values of {name!r} in the mapping.", nearest(text, words))
@@ -116,7 +122,7 @@ class MappedRow:
                 message = "is no JSON list or object of texts."
                 self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
                 return []
-        return [part.strip() for part in parts if part.strip()]
+        return [self._in_words(name, part.strip()) for part in parts if part.strip()]
 
     def culture_and_language(self) -> dict[str, str]:
         """Return culture and language as far as the row says them, by their own columns or by its locale."""
@@ -344,8 +350,20 @@ def lay_opinions(row: MappedRow, to: Converted) -> None:
         to.add("opinions", cells | shares | ({"culture": str(culture)} if culture else {}), row)
 
 
+def lay_long_question(row: MappedRow, to: Converted) -> None:
+    """A question with its criteria; those of a constant are asked of every answer."""
+    names = [name for name in columns_of(LongQuestion) if name not in ("culture", "language") and row.has(name)]
+    lists = LISTS["longform/criteria"]
+    cells: dict[str, object] = {name: row.items(name) if name in lists else row.text(name) for name in names}
+    cells |= row.culture_and_language()
+    cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
+    if not row.problems:
+        to.add("longform", cells, row)
+
+
 _LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
     "kalahi": lay_situation,
+    "longform/criteria": lay_long_question,
     "blend/saq": lay_short_answers,
     "blend/mcq": lay_multiple_choice,
     "opinions/survey": lay_opinions,

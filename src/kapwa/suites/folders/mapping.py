@@ -14,9 +14,10 @@ from kapwa.errors import nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
+from kapwa.suites.longform.form import LongQuestion
 from kapwa.suites.opinions.form import Opinion
 
-Form = Literal["kalahi", "blend/saq", "blend/mcq", "opinions/survey"]
+Form = Literal["kalahi", "blend/saq", "blend/mcq", "opinions/survey", "longform/criteria"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
@@ -39,6 +40,7 @@ FIELDS: dict[Form, tuple[str, ...]] = {
     "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
     # "selections" holds the numbers of every culture, by its name.
     "opinions/survey": (*columns_of(Opinion), "selections", "locale"),
+    "longform/criteria": (*columns_of(LongQuestion), "locale"),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.
 NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
@@ -46,12 +48,14 @@ NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
     "blend/saq": (("local", "english"), ("answers",)),
     "blend/mcq": (("question",), ("options", "option_A"), ("answer",), ("country", "locale")),
     "opinions/survey": (("question",), ("options",), ("counts", "shares", "selections")),
+    "longform/criteria": (("question",), ("criteria",)),
 }
 LISTS: dict[Form, tuple[str, ...]] = {
     "kalahi": (*RESPONSES, *(f"{name}_en" for name in RESPONSES)),
     "blend/saq": ("answers", "answers_en"),
     "opinions/survey": ("options", "counts", "shares"),
     "blend/mcq": ("options", "answer"),
+    "longform/criteria": ("criteria", "criteria_en", "weights"),
 }
 # The conversation before a question as two lists, where a table has no turns of the form's own keys and roles.
 TURNS = ("message_roles", "message_contents")
@@ -113,7 +117,7 @@ class ColumnMapping(BaseModel):
     form: Form
     table: Word | list[Word]
     columns: dict[str, Word]
-    constants: dict[str, Word] = Field(default_factory=dict)
+    constants: dict[str, Word | list[Word]] = Field(default_factory=dict)
     values: dict[str, dict[str, Word]] = Field(default_factory=dict)
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
     parts: dict[str, Word] = Field(default_factory=dict)
@@ -185,6 +189,9 @@ class ColumnMapping(BaseModel):
         for needed in NEEDED[self.form]:
             if not any(name in fields for name in needed):
                 raise ValueError(f"columns: {' or '.join(needed)} is missing; {self.form} needs it")
+        listed = next((name for name, value in self.constants.items() if isinstance(value, list)), None)
+        if listed is not None and listed not in LISTS[self.form]:
+            raise ValueError(f"constants: {listed!r} is a list, but one text is needed")
         twice = next((name for name in self.constants if name in self.columns), None)
         twice = twice or next((name for name in (*joined, *stepped) if fields.count(name) > 1), None)
         if twice:
