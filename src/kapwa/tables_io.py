@@ -255,7 +255,7 @@ def _json_records(path: Path) -> Iterator[Record]:
             raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number) from None
         if not isinstance(record, dict):
             raise DataError("is not a JSON object.", path=path, row=number)
-        cells = {name: _json_cell(value) for name, value in record.items()}
+        cells = {name: json_cell(value) for name, value in record.items()}
         for name, cell in cells.items():
             refuse_half(name, path=path, row=number)
             refuse_half(cell if isinstance(cell, str) else "".join(cell), path=path, row=number, column=name)
@@ -277,7 +277,8 @@ def refuse_half(text: str, **place: Any) -> None:
         raise DataError(message, hint="Write the character itself in place of the escape.", **place)
 
 
-def _json_cell(value: Any) -> Cell:
+def json_cell(value: Any) -> Cell:
+    """Return a value of JSON as a cell: a text, texts where it is a list of some, else the text that JSON writes for it."""
     if isinstance(value, str) or value is None:
         return value or ""
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):

@@ -6,6 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +21,18 @@ from kapwa.files import check_ordinary, read_text
 from kapwa.languages.codes import NO_TAG, tag_hint
 from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, refuse_half, separator_of
 
-__all__ = ["Cell", "Record", "Table", "load_yaml", "peek_header", "read_model", "read_records", "shipped_card"]
+__all__ = [
+    "Cell",
+    "Record",
+    "Table",
+    "bytes_of",
+    "load_yaml",
+    "peek_header",
+    "read_model",
+    "read_records",
+    "shipped_card",
+    "standing_in",
+]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".yaml", ".yml")
@@ -32,11 +45,40 @@ _MAX_DEPTH = 12
 _MAX_NODES = 500_000
 
 
+class InMemory(NamedTuple):
+    """A table that a file stands for, and the bytes that the file would hold."""
+
+    table: Table
+    content: bytes
+
+
+_in_memory: ContextVar[Mapping[Path, InMemory]] = ContextVar("_in_memory", default={})
+
+
+@contextmanager
+def standing_in(tables: Mapping[Path, InMemory]) -> Iterator[None]:
+    """Have files, which may be empty, read as these tables: what people wrote need not lie on disk to be read."""
+    token = _in_memory.set(tables)
+    try:
+        yield
+    finally:
+        _in_memory.reset(token)
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return what a table's file holds; raise OSError where it cannot be read."""
+    held = _in_memory.get().get(path)
+    return held.content if held else path.read_bytes()
+
+
 def read_records(path: Path) -> Table:
     """Read CSV, TSV, JSON lines, XLSX, Parquet or YAML; reasons for failure are returned, never raised.
 
     A cell is text, or a tuple of texts where the format has lists. Line ends inside cells become LF.
     """
+    held = _in_memory.get().get(path)
+    if held:
+        return held.table
     try:
         table = _yaml_table(path) if path.suffix.lower() in (".yaml", ".yml") else read_parts(path)
     except DataError as error:

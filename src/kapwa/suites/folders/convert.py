@@ -17,12 +17,13 @@ from kapwa.suites.blend.mcq_data import NO_TOPIC
 from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
 from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
 from kapwa.suites.folders.reading import Field, Reading
+from kapwa.tables_io import Cell, json_cell
 
 
 class LaidRow(NamedTuple):
     """A row of the form's own table, where it came from, and which cell gave each field."""
 
-    cells: Mapping[str, Any]
+    cells: Mapping[str, Cell]
     origin: Origin
     fields: Mapping[str, Field]
 
@@ -43,8 +44,9 @@ class Converted:
         return len({(problem.path, problem.row) for problem in self.left_out})
 
     def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
-        """Add a row to one of the form's tables."""
-        self.tables.setdefault(table, []).append(LaidRow(cells, row.origin, row.fields))
+        """Add a row to one of the form's tables, without lists that hold nothing."""
+        laid = {name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []}
+        self.tables.setdefault(table, []).append(LaidRow(laid, row.origin, row.fields))
 
 
 class MappedRow:
