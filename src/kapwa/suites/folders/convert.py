@@ -77,6 +77,10 @@ class MappedRow:
         """Whether the mapping says where the field comes from."""
         return name in self.fields or name in self.mapping.constants
 
+    def names(self) -> tuple[str, ...]:
+        """Return the fields that the mapping says."""
+        return (*self.fields, *self.mapping.constants)
+
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
         if name in self.mapping.constants:
@@ -178,8 +182,8 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     if english and len(english) != len(answers):
         hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
         row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
-    names = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
-    cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
+    names = [name for name in row.names() if name not in ("answers", "answers_en", "locale", *texts)]
+    cells = {name: row.text(name) for name in names} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
@@ -264,8 +268,8 @@ def _letter(row: MappedRow, options: list[str]) -> str:
 
 def lay_situation(row: MappedRow, to: Converted) -> None:
     """A situation with its responses; a row without cluster is a cluster of its own."""
-    single = [name for name in FIELDS["kalahi"] if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
-    cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
+    single = [name for name in row.names() if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
+    cells: dict[str, object] = {name: row.text(name) for name in single}
     cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
