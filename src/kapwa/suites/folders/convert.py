@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +14,9 @@ from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
 from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
-from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.mapping import JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
 from kapwa.suites.folders.reading import Field, Reading
-from kapwa.tables_io import Cell, json_cell
+from kapwa.tables_io import Cell, json_cell, json_in
 
 
 class LaidRow(NamedTuple):
@@ -45,7 +44,9 @@ class Converted:
 
     def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
         """Add a row to one of the form's tables, without lists that hold nothing."""
-        laid = {name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []}
+        laid = {
+            name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []
+        }
         self.tables.setdefault(table, []).append(LaidRow(laid, row.origin, row.fields))
 
 
@@ -113,7 +114,7 @@ class MappedRow:
         parts: Any = cell.split(sign) if isinstance(cell, str) else cell
         if isinstance(cell, str) and (sign == JSON_LIST or cell.lstrip().startswith("{")):
             try:
-                parts = json.loads(cell) if cell.strip() else []
+                parts = json_in(cell) if cell.strip() else []
             except (ValueError, RecursionError):
                 parts = None
             if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kapwa.tables_io import Cell
+from kapwa.tables_io import Cell, json_in
 
 _PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:\d{1,6}|\*)\])+)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]")
@@ -30,7 +30,7 @@ def cell_at(path: str, cell: Cell) -> Cell | None:
         if not cell.strip():
             return ""
         try:
-            value = json.loads(cell)
+            value = json_in(cell)
         except (ValueError, RecursionError):
             return None
     match = _PATH.fullmatch(path)
