@@ -163,6 +163,19 @@ def a_mapping_of_aliases(folder: Path, rng: random.Random) -> None:
     (folder / "mapping.yaml").write_text("\n".join(layers), encoding="utf-8")
 
 
+@breaks()
+def values_in_a_table_that_is_none(folder: Path, rng: random.Random) -> None:
+    table, text = rng.choice([("gone.csv", ""), ("../w.csv", ""), ("w.csv", ""), ("w.csv", "a,b\nKenya,\n")])
+    (folder / "w.csv").write_text(text or rng.choice(["a\nx\n", "a,b\n,x\n", "a,b\nx,y\nx,z\n"]), encoding="utf-8")
+    remap(folder, value_tables={"country": table})
+
+
+@breaks()
+def joined_of_no_columns(folder: Path, rng: random.Random) -> None:
+    joined = {"whole": rng.choice(["land and ask", "{}", "{land} {gone}", "", "{land"])}
+    remap(folder, joined=joined, columns=MAPPING["columns"] | {"question": "whole"})
+
+
 # --- the table -------------------------------------------------------------------------------------------
 
 
