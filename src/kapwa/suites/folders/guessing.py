@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, text_of
+from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, named_by, names_of, text_of
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import UsageError
 from kapwa.languages.codes import is_language_tag
@@ -28,11 +28,21 @@ _MOSTLY = 0.9
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
 # "option_a", "choice 2", "prompt_option_b", "A": columns that differ by a letter or a number at their end.
 _NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
-_ANSWERS = ("answer", "answers", "correct answer", "right answer", "answer key", "gold", "gold label", "target")
 # What short answers call the fields of a choice.
 _OF_SHORT_ANSWERS = {"question": "local", "answer": "answers", "country": "culture"}
-_QUESTIONS = ("question", "prompt question", "first statement", "stem", "story")
-_COUNTRIES = ("culture", "country", "region", "nationality", "land")
+# The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
+_COLUMNS = (
+    Column("id", look=CODE),
+    Column("local", look=TEXT),
+    Column("options"),
+    Column("answer"),
+    Column("culture"),
+    Column("language"),
+    Column("locale"),
+    Column("topic", look=LABEL),
+)
+# What a choice calls them.
+_OF_CHOICE = {"local": "question", "culture": "country"}
 
 
 class Guessed(NamedTuple):
@@ -107,31 +117,20 @@ def _guessed_columns(table: Table, reasons: dict[str, str]) -> Iterator[tuple[st
     """Yield each field that a column of the table seems to give, with the column."""
     options = dict(_option_columns(table.header))
     reasons.update(dict.fromkeys(options, BY_NAME))
-    known = [
-        Column("id", ["sample id", "question idx", "index"], CODE),
-        Column("question", _QUESTIONS, TEXT),
-        Column("options", ["choices", "multiple choice options", "options text"]),
-        Column("answer", [*_ANSWERS, "answer key english answer key"]),
-        Column("country", _COUNTRIES),
-        Column("language", []),
-        Column("locale", ["lang reg"]),
-        Column("topic", ["sub topic", "subaxis"], LABEL),
-    ]
     rest = tuple(name for name in table.header if name not in options.values())
-    by_field = {field: column for column, field in guess(table._replace(header=rest), known).items()}
+    by_field = {field: column for column, field in guess(table._replace(header=rest), _COLUMNS).items()}
     locales = [name for name in rest if _share(table, name, lambda text: "-" in text and bool(country_of(text)))]
     if locales:
         by_field["locale"] = locales[0]
-        by_field.pop("country", None)
+        by_field.pop("culture", None)
         by_field.pop("language", None)
-    names = {column.name: {column.name, *column.words} for column in known}
-    for field, column in by_field.items():
-        plain = re.sub(r"[\W_]+", " ", column).casefold().strip()
-        reasons[field] = BY_NAME if field != "locale" and plain in names[field] else BY_CELLS
     if options:
         by_field.pop("options", None)
-    order = [column.name for column in known]
-    yield from sorted(by_field.items(), key=lambda pair: order.index(pair[0]))
+    names = names_of(_COLUMNS)
+    for field in (column.name for column in _COLUMNS if column.name in by_field):
+        called = _OF_CHOICE.get(field, field)
+        reasons[called] = BY_NAME if field != "locale" and named_by(by_field[field], names) == field else BY_CELLS
+        yield called, by_field[field]
     yield from options.items()
 
 
