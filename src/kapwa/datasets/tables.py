@@ -21,18 +21,7 @@ from kapwa.files import check_ordinary, read_text
 from kapwa.languages.codes import NO_TAG, tag_hint
 from kapwa.tables_io import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Record, Table, read_parts, refuse_half, separator_of
 
-__all__ = [
-    "Cell",
-    "Record",
-    "Table",
-    "bytes_of",
-    "load_yaml",
-    "peek_header",
-    "read_model",
-    "read_records",
-    "shipped_card",
-    "standing_in",
-]
+__all__ = ["Cell", "Record", "Table", "load_yaml", "peek_header", "read_model", "read_records", "shipped_card"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".yaml", ".yml")
@@ -185,9 +174,8 @@ def load_yaml(path: Path) -> Located:
     except yaml.reader.ReaderError as error:
         row = text[: error.position].count("\n") + 1
         hint = "Delete it, and save the file as UTF-8."
-        raise DataError(
-            f"holds the character {error.character!r}, which YAML forbids.", path=path, row=row, hint=hint
-        ) from None
+        message = f"holds the character {error.character!r}, which YAML forbids."
+        raise DataError(message, path=path, row=row, hint=hint) from None
     except yaml.MarkedYAMLError as error:
         hint = "Put texts that hold ': ', '#' or quotes between quotes, and indent with spaces."
         line = error.problem_mark.line + 1 if error.problem_mark else None

@@ -19,7 +19,7 @@ from kapwa.languages.codes import is_language_tag
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.folders.convert import country_of
 from kapwa.suites.folders.mapping import Form
-from kapwa.suites.folders.paths import cell_at
+from kapwa.suites.folders.paths import cell_at, column_of
 
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
 _LOOKED_AT = 200  # rows
@@ -28,8 +28,6 @@ _MOSTLY = 0.9
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
 # "option_a", "choice 2", "prompt_option_b", "A": columns that differ by a letter or a number at their end.
 _NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
-# What short answers call the fields of a choice.
-_OF_SHORT_ANSWERS = {"question": "local", "answer": "answers", "country": "culture"}
 # The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
 _COLUMNS = (
     Column("id", look=CODE),
@@ -41,8 +39,11 @@ _COLUMNS = (
     Column("locale"),
     Column("topic", look=LABEL),
 )
-# What a choice calls them.
-_OF_CHOICE = {"local": "question", "culture": "country"}
+# What each form calls them otherwise.
+_CALLED: dict[Form, dict[str, str]] = {
+    "blend/mcq": {"local": "question", "culture": "country"},
+    "blend/saq": {"answer": "answers"},
+}
 
 
 class Guessed(NamedTuple):
@@ -93,16 +94,15 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     fields: dict[str, Any] = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
     guessed = Guessed(fields, {}, [], [])
     columns = dict(_guessed_columns(table, guessed.reasons))
-    if "question" not in columns or "answer" not in columns:
-        lacking = "question" if "question" not in columns else "answer"
+    if "local" not in columns or "answer" not in columns:
+        lacking = "question" if "local" not in columns else "answer"
         hint = f"Its columns are {', '.join(table.header)}. Write the mapping by hand: docs/reference/forms.md."
         raise UsageError(f"No column looks like the {lacking}.", hint=hint)
     labels = _labels(table, columns["answer"])
     form: Form = "blend/mcq" if "options" in columns or "option_A" in columns or labels else "blend/saq"
-    if form == "blend/saq":
-        columns = {_OF_SHORT_ANSWERS.get(name, name): column for name, column in columns.items()}
-        for name, of_short in _OF_SHORT_ANSWERS.items():
-            guessed.reasons[of_short] = guessed.reasons.get(name, "")
+    columns = {_CALLED[form].get(name, name): column for name, column in columns.items()}
+    reasons = {_CALLED[form].get(name, name): reason for name, reason in guessed.reasons.items()}
+    guessed = guessed._replace(reasons=reasons)
     fields.update(form=form, columns=columns)
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
@@ -128,9 +128,8 @@ def _guessed_columns(table: Table, reasons: dict[str, str]) -> Iterator[tuple[st
         by_field.pop("options", None)
     names = names_of(_COLUMNS)
     for field in (column.name for column in _COLUMNS if column.name in by_field):
-        called = _OF_CHOICE.get(field, field)
-        reasons[called] = BY_NAME if field != "locale" and named_by(by_field[field], names) == field else BY_CELLS
-        yield called, by_field[field]
+        reasons[field] = BY_NAME if field != "locale" and named_by(by_field[field], names) == field else BY_CELLS
+        yield field, by_field[field]
     yield from options.items()
 
 
@@ -203,9 +202,9 @@ def _with_paths(table: Table) -> Table:
             paths |= dict.fromkeys(_paths(name, cell))
     records = []
     for record in table.records:
-        inner = {path: cell_at(path, record.cells.get(_column(path), "")) or "" for path in paths}
+        inner = {path: cell_at(path, record.cells.get(column_of(path), "")) or "" for path in paths}
         records.append(Record(record.row, {**record.cells, **inner}))
-    outer = tuple(name for name in table.header if not any(_column(path) == name for path in paths))
+    outer = tuple(name for name in table.header if not any(column_of(path) == name for path in paths))
     return table._replace(header=(*outer, *paths), records=records)
 
 
@@ -222,12 +221,8 @@ def _paths(name: str, cell: Any) -> Iterator[str]:
         yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
 
 
-def _column(path: str) -> str:
-    return re.split(r"[.\[]", path, maxsplit=1)[0]
-
-
 def _leads_to(column: str, paths: set[str]) -> bool:
-    return any(_column(path) == column for path in paths)
+    return any(column_of(path) == column for path in paths)
 
 
 def _quoted(value: Any) -> str:
