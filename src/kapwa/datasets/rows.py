@@ -324,7 +324,9 @@ def _written_texts(
     marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
     english = [column for column, mark in marked if mark.language == "en"]
     # Of names nothing is looked at but question marks.
-    marked = [(name, mark) for name, mark in marked if mark.prose or _has_question_marks(table, name)]
+    for name, mark in [pair for pair in marked if not pair[1].prose]:
+        if not any("?" in str(record.cells.get(name, "")) for record in table.records):
+            marked.remove((name, mark))
     for record in table.records if marked else ():
         local = language_of(record) if language_of else str(record.cells.get("language", "")).strip() or usual
         glosses = {record.cells.get(column) for column in english}
@@ -335,10 +337,6 @@ def _written_texts(
                 # A local text that is the same in English is reported by the check of texts, not here too.
                 prose = mark.prose and (mark.language == "en" or cell not in glosses)
                 yield WrittenText(table.path, record.row, column, mark.language or local, text, prose)
-
-
-def _has_question_marks(table: Table, column: str) -> bool:
-    return any("?" in str(record.cells.get(column, "")) for record in table.records)
 
 
 _RUN = re.compile(r"\?{2}")
@@ -361,13 +359,6 @@ class WrittenText(NamedTuple):
     prose: bool
 
 
-def _is_lost(text: str, scripts: tuple[str, ...]) -> bool:
-    """Whether "?" stands where each letter was: several, or one alone, and no letter left of the language's script."""
-    if _LETTER.search(text):
-        return bool(_RUN.search(text) and scripts and not has_script(text, scripts))
-    return bool(_RUN.search(text)) or text.strip() == "?"
-
-
 def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], list[Finding]]:
     """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
 
@@ -381,7 +372,13 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
         columns[cell.path, cell.column, cell.language].append(cell)
     for (path, column, language), written in columns.items():
         scripts = scripts_of(language)
-        lost = ["?" in cell.text and _is_lost(cell.text, scripts) for cell in written]
+        # "?" where each letter was: several, or one alone, and no letter left of the language's script.
+        lost = [
+            bool(_RUN.search(text) and scripts and not has_script(text, scripts))
+            if "?" in text and _LETTER.search(text)
+            else bool(_RUN.search(text)) or text.strip() == "?"
+            for text in (cell.text for cell in written)
+        ]
         if scripts and 2 * sum(lost) > len(written):
             message = (
                 f"holds '?' where its letters were, and so do {sum(lost)} of {len(written)} cells of the column: "

@@ -42,23 +42,18 @@ class InMemory(NamedTuple):
     content: bytes
 
 
-_in_memory: ContextVar[Mapping[Path, InMemory]] = ContextVar("_in_memory")
+# What files are read as, if not as what they hold.
+in_memory: ContextVar[Mapping[Path, InMemory]] = ContextVar("in_memory")
 
 
 @contextmanager
 def standing_in(tables: Mapping[Path, InMemory]) -> Iterator[None]:
     """Have files, which may be empty, read as these tables: what people wrote need not lie on disk to be read."""
-    token = _in_memory.set(tables)
+    token = in_memory.set(tables)
     try:
         yield
     finally:
-        _in_memory.reset(token)
-
-
-def bytes_of(path: Path) -> bytes:
-    """Return what a table's file holds; raise OSError where it cannot be read."""
-    held = _in_memory.get({}).get(path)
-    return held.content if held else path.read_bytes()
+        in_memory.reset(token)
 
 
 def read_records(path: Path) -> Table:
@@ -66,7 +61,7 @@ def read_records(path: Path) -> Table:
 
     A cell is text, or a tuple of texts where the format has lists. Line ends inside cells become LF.
     """
-    held = _in_memory.get({}).get(path)
+    held = in_memory.get({}).get(path)
     if held:
         return held.table
     try:

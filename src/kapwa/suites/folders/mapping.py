@@ -215,10 +215,9 @@ def _words_in(path: Path) -> dict[str, str]:
     words: dict[str, str] = {}
     for row, cells in table.records:
         theirs, ours = (str(cells.get(column, "")).strip() for column in table.header)
-        if theirs in words or not theirs:
-            message = f"{theirs!r} stands there twice." if theirs else "is empty."
-            raise DataError(message, path=path, row=row, column=table.header[0], hint=hint)
-        if not ours:
-            raise DataError("is empty.", path=path, row=row, column=table.header[1], hint=hint)
+        column = table.header[0] if not theirs or theirs in words else table.header[1]
+        if not theirs or not ours or theirs in words:
+            message = f"{theirs!r} stands there twice." if theirs in words else "is empty."
+            raise DataError(message, path=path, row=row, column=column, hint=hint)
         words[theirs] = ours
     return words
