@@ -49,7 +49,7 @@ def recolumn(folder: Path, rng: random.Random, column: str) -> None:
 
 
 def as_csv(rows: list[dict[str, str]]) -> str:
-    return "\n".join(",".join(row) for row in (ROWS[0].keys(), *(row.values() for row in rows))) + "\n"
+    return "\n".join(",".join(row) for row in (list(ROWS[0]), *(list(row.values()) for row in rows))) + "\n"
 
 
 def recell(folder: Path, rng: random.Random, column: str, text: str) -> None:
