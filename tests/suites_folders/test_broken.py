@@ -170,12 +170,6 @@ def values_in_a_table_that_is_none(folder: Path, rng: random.Random) -> None:
     remap(folder, value_tables={"country": table})
 
 
-@breaks()
-def joined_of_no_columns(folder: Path, rng: random.Random) -> None:
-    joined = {"whole": rng.choice(["land and ask", "{}", "{land} {gone}", "", "{land"])}
-    remap(folder, joined=joined, columns=MAPPING["columns"] | {"question": "whole"})
-
-
 # --- the table -------------------------------------------------------------------------------------------
 
 

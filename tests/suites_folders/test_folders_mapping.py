@@ -427,17 +427,16 @@ def test_a_culture_with_a_comma_can_be_chosen_and_others_left_out(tmp_path: Path
         cultures("UK,!UK")
 
 
-def test_a_question_in_two_columns_and_words_in_a_table(tmp_path: Path) -> None:
+def test_words_in_a_table_beside_the_mapping(tmp_path: Path) -> None:
     mapping = FOUR_MAP | {
-        "columns": {**FOUR_MAP["columns"], "question": "whole"},  # type: ignore[dict-item]
-        **{"joined": {"whole": "{Land}: {ask}"}, "value_tables": {"country": "names.csv"}},
+        "value_tables": {"country": "names.csv"},
         "values": {"country": {"Peru": "The Andes"}},
     }
     names = "theirs,ours\nMexico,Northern Mexico\nPeru,Peru\n"
     place = folder(tmp_path / "four", mapping, four_csv=FOUR, names_csv=names)
     asked = [(item.culture, item.fields["question"]) for item in kapwa.load_task("blend/mcq", data=place).items()]
-    assert asked[0] == ("Northern Mexico", "Mexico: What is pressed for oil here?")
-    assert asked[-1] == ("The Andes", "Peru: What is knitted here?")
+    assert asked[0] == ("Northern Mexico", "What is pressed for oil here?")
+    assert asked[-1] == ("The Andes", "What is knitted here?")
     (place / "names.csv").write_text(names.replace("Peru,Peru", "Mexico,Peru"), encoding="utf-8")
     with pytest.raises(DataError, match=r"names\.csv, row 3, column 'theirs': 'Mexico' stands there twice"):
         kapwa.load_task("blend/mcq", data=place)

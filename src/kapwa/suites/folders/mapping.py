@@ -48,8 +48,6 @@ LISTS: dict[Form, tuple[str, ...]] = {
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
 OTHERS = "*"
-# A column in a template of ``joined``.
-COLUMN_IN = re.compile(r"\{([^{}]+)\}")
 
 
 class PromptEntry(BaseModel):
@@ -110,7 +108,6 @@ class ColumnMapping(BaseModel):
     value_tables: dict[str, Word] = Field(default_factory=dict)
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
     parts: dict[str, Word] = Field(default_factory=dict)
-    joined: dict[str, Annotated[str, StringConstraints(max_length=2000)]] = Field(default_factory=dict)
     only: Only = Field(default_factory=dict)
     join: Join | list[Join] = Field(default_factory=list)
     non_answers: list[Word] = Field(default_factory=list)
@@ -138,14 +135,6 @@ class ColumnMapping(BaseModel):
                     f"{form!r} needs parts with names of their own and a sign between them: {{locale}}_{{n}}"
                 )
         return parts
-
-    @field_validator("joined")
-    @classmethod
-    def _of_columns(cls, joined: dict[str, str]) -> dict[str, str]:
-        for template in joined.values():
-            if not COLUMN_IN.findall(template):
-                raise ValueError(f"{template!r} names no column: {{story}} {{question}}")
-        return joined
 
     @field_validator("table", "join", "value_tables")
     @classmethod

@@ -12,7 +12,7 @@ from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin, named_alike
 from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_records
 from kapwa.errors import DataError, nearest
-from kapwa.suites.folders.mapping import COLUMN_IN, ColumnMapping, Join, Only
+from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.tables_io import RowError
 
@@ -135,8 +135,7 @@ class Reading:
 
     def _table(self, file: Path) -> Table:
         """Read a table, with a column for each part that the mapping takes from others."""
-        joined = [name for template in self.mapping.joined.values() for name in COLUMN_IN.findall(template)]
-        table, oddities = named_alike(read_records(file), [*self.mapping.parts, *joined])
+        table, oddities = named_alike(read_records(file), self.mapping.parts)
         for problem in table.problems:
             if isinstance(problem, RowError):  # else more is lost than a row, as where a file is cut off
                 self.bad_row(problem)
@@ -162,13 +161,6 @@ class Reading:
                     continue
                 records.append(Record(record.row, {**record.cells, **parts}))
             table = table._replace(header=(*table.header, *names), records=records)
-        for name, template in self.mapping.joined.items():
-            columns = dict.fromkeys(COLUMN_IN.findall(template))
-            table = self._with_paths(table, columns)
-            # Another of the tables may have them; where none has, the column that they make is missing.
-            if set(columns) <= set(table.header):
-                records = [Record(row, {**cells, name: _filled(template, cells)}) for row, cells in table.records]
-                table = table._replace(header=(*table.header, name), records=records)
         return table
 
     def _with_paths(self, table: Table, columns: Iterable[str]) -> Table:
@@ -206,13 +198,6 @@ def parts_of(cell: str, form: str) -> dict[str, str] | None:
         start = end + len(sign)
     parts[pieces[-1]] = cell[start:stop]
     return parts if start < stop else None
-
-
-def _filled(template: str, cells: Mapping[str, Cell]) -> str:
-    """Return a template with the texts of a row's columns; "" where all of them are empty."""
-    texts = {column: cells.get(column, "") for column in COLUMN_IN.findall(template)}
-    written = {column: text.strip() if isinstance(text, str) else "; ".join(text) for column, text in texts.items()}
-    return COLUMN_IN.sub(lambda match: written[match[1]], template).strip() if any(written.values()) else ""
 
 
 def _wanted_rows(table: Table, only: Only) -> list[Located]:
