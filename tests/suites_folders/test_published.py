@@ -15,10 +15,12 @@ MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 FOLDERS = sorted(path.name for path in MAPPINGS.iterdir() if path.is_dir())
 # How many rows are asked, of how many cultures, in which languages; and what guessing scores.
 EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
+    "amammere": (20, 2, {"en"}, 1 / 4),
     "arabculture": (20, 4, {"ar"}, 1 / 3),
     "calmqa": (14, 4, {"ar", "hi", "sm", "es"}, None),
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
     "culturalbench-hard": (20, 4, {"en"}, 1 / 2),
+    "geomlama": (20, 5, {"en"}, None),
     "global-mmlu": (10, 2, {"am", "fil"}, 1 / 4),
     "include": (20, 4, {"sq", "eu", "ta", "sw"}, 1 / 4),
     "milu": (20, 2, {"hi", "or"}, 1 / 4),

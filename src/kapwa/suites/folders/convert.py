@@ -19,12 +19,13 @@ from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHE
 from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
 from kapwa.suites.longform.form import LongQuestion
+from kapwa.tables_io import Cell, json_cell
 
 
 class LaidRow(NamedTuple):
     """A row of the form's own table, where it came from, and which cell gave each field."""
 
-    cells: Mapping[str, Any]
+    cells: Mapping[str, Cell]
     origin: Origin
     fields: Mapping[str, Field]
 
@@ -45,8 +46,11 @@ class Converted:
         return len({(problem.path, problem.row) for problem in self.left_out})
 
     def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
-        """Add a row to one of the form's tables."""
-        self.tables.setdefault(table, []).append(LaidRow(cells, row.origin, row.fields))
+        """Add a row to one of the form's tables, without lists that hold nothing."""
+        laid = {
+            name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []
+        }
+        self.tables.setdefault(table, []).append(LaidRow(laid, row.origin, row.fields))
 
 
 class MappedRow:
@@ -76,6 +80,10 @@ class MappedRow:
     def has(self, name: str) -> bool:
         """Whether the mapping says where the field comes from."""
         return name in self.fields or name in self.mapping.constants
+
+    def names(self) -> tuple[str, ...]:
+        """Return the fields that the mapping says."""
+        return tuple(name for name in (*self.fields, *self.mapping.constants) if name not in TURNS)
 
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
@@ -193,8 +201,8 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     if english and len(english) != len(answers):
         hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
         row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
-    names = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
-    cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
+    names = [name for name in row.names() if name not in ("answers", "answers_en", "locale", *texts)]
+    cells = {name: row.text(name) for name in names} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     cells |= _talk(row, texts.values())
@@ -313,8 +321,8 @@ def _letter(row: MappedRow, options: list[str], written: str) -> str:
 
 def lay_situation(row: MappedRow, to: Converted) -> None:
     """A situation with its responses; a row without cluster is a cluster of its own."""
-    single = [name for name in FIELDS["kalahi"] if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
-    cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
+    single = [name for name in row.names() if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
+    cells: dict[str, object] = {name: row.text(name) for name in single}
     cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
     cells |= _talk(row, [str(cells["context"])])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from kapwa.datasets.rows import columns_of
-from kapwa.datasets.tables import read_model
-from kapwa.errors import nearest
+from kapwa.datasets.tables import read_model, read_records
+from kapwa.errors import DataError, nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
@@ -119,6 +119,7 @@ class ColumnMapping(BaseModel):
     columns: dict[str, Word]
     constants: dict[str, Word | list[Word]] = Field(default_factory=dict)
     values: dict[str, dict[str, Word]] = Field(default_factory=dict)
+    value_tables: dict[str, Word] = Field(default_factory=dict)
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
     parts: dict[str, Word] = Field(default_factory=dict)
     only: Only = Field(default_factory=dict)
@@ -156,10 +157,11 @@ class ColumnMapping(BaseModel):
                 )
         return parts
 
-    @field_validator("table", "join")
+    @field_validator("table", "join", "value_tables")
     @classmethod
-    def _inside(cls, named: str | list[str] | Join | list[Join]) -> str | list[str] | Join | list[Join]:
-        for entry in named if isinstance(named, list) else [named]:
+    def _inside(cls, named: str | list[Any] | dict[str, str] | Join) -> str | list[Any] | dict[str, str] | Join:
+        entries = list(named.values()) if isinstance(named, dict) else named if isinstance(named, list) else [named]
+        for entry in entries:
             name = entry.table if isinstance(entry, Join) else entry
             if not name.isprintable():
                 raise ValueError(f"{name!r} holds a character that no file's name has")
@@ -180,6 +182,7 @@ class ColumnMapping(BaseModel):
             ("steps", stepped, known),
             ("constants", self.constants, known),
             ("values", self.values, known),
+            ("value_tables", self.value_tables, known),
             ("separators", self.separators, LISTS[self.form]),
         ):
             for name in names:
@@ -204,8 +207,32 @@ class ColumnMapping(BaseModel):
 
 
 def read_mapping(path: Path) -> ColumnMapping:
-    """Read a mapping; raise DataError naming file, row, field and remedy for the first thing wrong with it."""
+    """Read a mapping, and the tables of words that it names, as values of its own.
+
+    Raises DataError naming file, row, field and remedy for the first thing wrong with them.
+    """
     mapping, problems = read_model(path, ColumnMapping, "mapping", "see docs/reference/forms.md.")
     if mapping is None:
         raise problems[0]
-    return mapping
+    read = {name: _words_in(path.parent / table) for name, table in mapping.value_tables.items()}
+    words = {name: read.get(name, {}) | mapping.values.get(name, {}) for name in (*read, *mapping.values)}
+    return mapping.model_copy(update={"values": words})
+
+
+def _words_in(path: Path) -> dict[str, str]:
+    """Read words from a table beside the mapping: in its first column theirs, in its second ours."""
+    hint = "A table of values (value_tables) has two columns: their word, each once, and ours."
+    table = read_records(path)
+    if table.problems:
+        raise table.problems[0]
+    if len(table.header) != 2:
+        raise DataError(f"has {len(table.header)} columns, not two.", path=path, row=1, hint=hint)
+    words: dict[str, str] = {}
+    for row, cells in table.records:
+        theirs, ours = (str(cells.get(column, "")).strip() for column in table.header)
+        column = table.header[0] if not theirs or theirs in words else table.header[1]
+        if not theirs or not ours or theirs in words:
+            message = f"{theirs!r} stands there twice." if theirs in words else "is empty."
+            raise DataError(message, path=path, row=row, column=column, hint=hint)
+        words[theirs] = ours
+    return words

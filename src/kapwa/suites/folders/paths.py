@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from kapwa.tables_io import Cell
+from kapwa.tables_io import Cell, json_in
 
 _PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:-?\d{1,6}|\*)\])+)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d+|\*)\]")
@@ -35,7 +35,7 @@ def cell_at(path: str, cell: Cell) -> Cell | None:
         if not cell.strip():
             return ""
         try:
-            value = json.loads(cell)
+            value = json_in(cell)
         except (ValueError, RecursionError):
             return None
     match = _PATH.fullmatch(path)
@@ -66,8 +66,13 @@ def _followed(value: Any, steps: list[tuple[str, str]]) -> Iterator[Any]:
 def written_value(cell: str) -> Any:
     """Return the list or object that a cell of JSON, or of Python's own writing, holds; None for any other."""
     text = re.sub(r"defaultdict\(<class '\w+'>, (.*)\)", r"\1", cell.strip(), flags=re.DOTALL)
-    for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+    for read in (json_in, _in_python):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             value = read(text)
             return value if isinstance(value, list | dict) else None
     return None
+
+
+def _in_python(text: str) -> Any:
+    """Return what JSON can say too of a value that Python wrote."""
+    return json_in(json.dumps(ast.literal_eval(text)))
