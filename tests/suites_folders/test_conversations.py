@@ -228,7 +228,7 @@ def test_a_mapping_takes_roles_and_texts_by_path(tmp_path: Path) -> None:
     (folder / "items.json").write_text(json.dumps(rows), encoding="utf-8")
     texts, roles = check_folder(folder).errors
     assert "has 2 texts for 3 roles" in texts.message
-    assert "turn 2: 'role': Input should be" in roles.message
+    assert "'bot' is not among the values" in roles.message
     for row, problem in enumerate((texts, roles), start=1):
         assert (Path(problem.path).name, problem.row, problem.column) == ("items.json", row, "chat[*].value")
     (folder / "mapping.yaml").write_text(MAPPING.replace("  message_contents: chat[*].value\n", ""), encoding="utf-8")

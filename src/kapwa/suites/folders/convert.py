@@ -231,8 +231,7 @@ def _talk(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
     roles, contents = (row.items(name) for name in TURNS)
     if len(roles) != len(contents):
         row.problem(TURNS[1], f"has {len(contents)} texts for {len(roles)} roles.", "Every turn needs both.")
-    words = row.mapping.values.get(TURNS[0], {})
-    turns = [{"role": words.get(role, role), "content": text} for role, text in zip(roles, contents, strict=False)]
+    turns = [{"role": role, "content": text} for role, text in zip(roles, contents, strict=False)]
     if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
         turns.pop()
     # Errors about the turns stand where their texts do.
@@ -365,6 +364,7 @@ def lay_long_question(row: MappedRow, to: Converted) -> None:
     cells: dict[str, object] = {name: row.items(name) if name in lists else row.text(name) for name in names}
     cells |= row.culture_and_language()
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
+    cells |= _talk(row, [str(cells["question"])])
     if not row.problems:
         to.add("longform", cells, row)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
@@ -21,7 +22,6 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
-    Row,
     Text,
     Texts,
 )
@@ -46,7 +46,7 @@ def _numbers(cell: Any) -> Any:
 _POINTS = {"anyOf": [TEXT, {"type": "array", "items": {"type": ["string", "number"]}}]}
 
 
-class LongQuestion(Row):
+class LongQuestion(Conversed):
     """One question with the criteria of its answers; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -103,6 +103,8 @@ def item_of_question(row: LongQuestion) -> Item:
         "criteria": row.criteria,
         "criteria_en": row.criteria_en or row.criteria,
         "weights": tuple(map(number_of, row.weights)) or (1.0,) * len(row.criteria),
+        "messages": row.messages,
+        "media": row.media,
     }
     topic = row.topic or NO_TOPIC
     return Item(row.id, SUITE, row.culture, row.language, topic, topic, VARIANT, row.id, fields)
