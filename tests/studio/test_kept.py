@@ -32,6 +32,8 @@ UNSENT, OUT = "Not sent: the studio does not answer.", "Not sent: you are signed
 class Served:
     """A studio in a process of its own, which can be killed and started again at the same address."""
 
+    options: tuple[str, ...] = ()
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with socket.socket() as free:
@@ -42,7 +44,9 @@ class Served:
 
     def start(self) -> None:
         command = [str(warm.programs() / "kapwa"), "studio", "serve", "--port", str(self.port), "--url", self.address]
-        self.process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        here = {**os.environ, "BROWSER": "true"}
+        command += self.options
+        self.process = subprocess.Popen(command, cwd=self.folder, env=here, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         assert self.address in self.process.stderr.readline()
 
@@ -128,6 +132,11 @@ class Person:
         if not self.code:
             self.code = self.page.locator(".code.shown").inner_text()
             self.page.get_by_role("link", name="I have saved it, continue").click()
+        self.agree()
+
+    def agree(self) -> None:
+        """Agree to taking part and to publication, and come to the first page."""
+        self.page.get_by_label("What I write may be published").check()
         self.page.get_by_label("I have read this and want to take part.").check()
         self.page.locator("main").get_by_role("button", name="Continue").click()
         self.page.locator("#keep").wait_for(state="attached")
