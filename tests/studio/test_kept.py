@@ -70,11 +70,14 @@ class Served:
         assert connection.getresponse().status in (200, 204)
         connection.close()
 
+    def events(self) -> list[tuple[str, str]]:
+        """What was recorded: the kind of each event, and its body."""
+        with closing(sqlite3.connect(self.folder / "kapwa-studio" / "studio.sqlite")) as database:
+            return database.execute("SELECT kind, body FROM studio_event ORDER BY seq").fetchall()
+
     def bodies(self) -> list[str]:
         """What was recorded, as JSON with its own letters."""
-        with closing(sqlite3.connect(self.folder / "kapwa-studio" / "studio.sqlite")) as database:
-            rows = database.execute("SELECT body FROM studio_event ORDER BY seq").fetchall()
-        return [json.dumps(json.loads(body), ensure_ascii=False) for (body,) in rows]
+        return [json.dumps(json.loads(body), ensure_ascii=False) for _kind, body in self.events()]
 
 
 class Desk(NamedTuple):

@@ -1,19 +1,19 @@
 """The whole trial: from an empty folder to the report of a model by buttons alone, on phones that lose the network.
 
-Seeded; KAPWA_CUTS=200 for as many cuts as issue 26 asks for.
+Seeded; KAPWA_CUTS=200 for as many cuts as issue 26 asks for, half of them over HTTP and half over HTTPS.
 """
 
-import json
 import os
 import random
 import re
 import shutil
-import sqlite3
+import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,14 @@ import pytest
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa
 from studio_cuts import LOSSES, Network
-from studio_people import Someone, a_situation, accepted, enter
+from studio_people import a_situation, accepted, enter
 from test_kept import HERE, HOST, OUT, SENT, UNSENT, Person, Served
 
 CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
-CUTS = int(os.environ.get("KAPWA_CUTS", "20"))
-EACH = max(1, CUTS // 20)  # situations that each of the two writes
+CUTS = int(os.environ.get("KAPWA_CUTS", "24")) // 2  # of each of the two
+EACH = 1 + CUTS // 25  # situations that each of two people writes
 PROJECT = "ang-buhay-natin"
-T0 = time.monotonic()
 TYPING = ("closed tab", "reload", "restart", "no network", "ended visit")
 SENDING = (*LOSSES, "killed", "no network", "closed tab", "ended visit")
 
@@ -42,13 +41,15 @@ class Studio(Served):
         super().__init__(folder)
         self.network = Network(self.port)
         self.address, self.options = f"http://{HOST}:{self.network.port}", ("--open",)
-        self.link = ""
+        self.link = ""  # by which whoever runs it begins a project
 
     def start(self) -> None:
         super().start()
         assert self.process is not None
         assert self.process.stderr is not None
-        self.link = re.search(r"/join/\S+/", self.process.stderr.readline())[0]
+        printed = re.search(r"/join/\S+/", self.process.stderr.readline())
+        assert printed
+        self.link = printed[0]
 
 
 class Trial:
@@ -70,9 +71,6 @@ class Trial:
         self.happened.append(kind)
         return kind
 
-    def say(self, what: str) -> None:
-        print(f"{time.monotonic() - T0:.1f} {what}", flush=True)
-
     def text(self, words: str) -> str:
         """Return a text that nobody typed before, to be looked for in the log."""
         self.typed.append(f"{words} {len(self.typed)} ({self.rng.random()})")
@@ -93,7 +91,6 @@ class Trial:
         page.locator(field).press_sequentially(text)
         page.locator(".kept:not([data-writing])", has_text=HERE).wait_for()
         kind = self.cut(TYPING)
-        self.say(f"typed {path} {kind}")
         if kind == "closed tab":
             who.anew()
         elif kind == "restart":
@@ -140,7 +137,6 @@ class Trial:
             page = who.page if kind == "no network" else who.open(f"/p/{PROJECT}/")
         self.arrived(page)
         assert self.acts() == before + 1, self.happened
-        self.say(f"sent {kind}")
 
     def arrived(self, page: Any) -> None:
         """Wait until a page says that the studio has what was sent; the device notices its network in between."""
@@ -209,23 +205,19 @@ def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None
 
 
 def evaluated(trial: Trial, ana: Person) -> None:
-    """Make a release, and let the studio's computer evaluate it; the studio dies of the one and during the other."""
-    page, path = ana.open(f"/p/{PROJECT}/releases/"), f"/p/{PROJECT}/releases/1.0.0/evaluation/"
-    page.get_by_label("Version").fill("1.0.0")
-    page.get_by_role("button", name="Make a release").click()
+    """Let the studio's computer evaluate the release; the studio dies meanwhile, and what it began goes on."""
+    page = ana.open(f"/p/{PROJECT}/releases/1.0.0/evaluation/")
     page.get_by_role("button", name="Evaluate smollm2 on kalahi/mc").click()
     page.get_by_text("running").wait_for()
     trial.restart()
-    page = ana.open(path)
-    page.get_by_role("button", name="Evaluate smollm2 on kalahi/mc").click()
-    try:
-        page.get_by_text("finished").wait_for()
-    finally:
-        print(page.locator("main").inner_text()[:1500])
+    end = time.monotonic() + PATIENCE / 1000
+    while not ana.open(f"/p/{PROJECT}/releases/1.0.0/evaluation/").get_by_text("finished").count():
+        assert time.monotonic() < end, page.locator("main").inner_text()
+        page.wait_for_timeout(1000)
 
 
-def walk(studio: Studio, browser: Any) -> Trial:
-    """Go from an empty folder to a report that a writer reads."""
+def walk(studio: Studio, browser: Any) -> tuple[Trial, Person, Person]:
+    """Go from an empty folder to a release; returns the trial, its coordinator and a writer."""
     studio.start()
     trial = Trial(studio, browser, acts=4 + 2 * EACH * 11)
     ana, codes = begin(trial)
@@ -235,34 +227,133 @@ def walk(studio: Studio, browser: Any) -> Trial:
     for who in (berto, carla):
         page = trial.type(who, f"/p/{PROJECT}/topics/", "#topic-name", trial.text("paksa"))
         trial.send(who, page.get_by_role("button", name="Add", exact=True))
-    topics = list(trial.typed)
     for place in range(2 * EACH):
         who = (berto, carla)[place % 2]
-        fields = a_situation(f"Liza {place}", context=trial.text("Nakita ko siya."), topic=topics[place % 2])
-        write(trial, who, fields)
+        write(trial, who, a_situation(f"Liza {place}", context=trial.text("Nakita ko"), topic=trial.typed[place % 2]))
         page = who.open(f"/p/{PROJECT}/situations/{place + 1}/")
         trial.send(who, page.get_by_role("button", name="Send to review"))
         review(trial, place + 1, ana, [dina, edo])
-    evaluated(trial, ana)
-    page = berto.open(f"/p/{PROJECT}/")
-    page.locator("a[href*=evaluation]").first.click()
-    page.get_by_role("link", name="Show the report").click()
-    page.wait_for_load_state()
-    assert "Ang buhay natin" in page.content()
-    return trial
+    page = ana.open(f"/p/{PROJECT}/releases/")
+    page.get_by_label("Version").fill("1.0.0")
+    trial.restart()
+    page.get_by_role("button", name="Make a release").click()
+    page.get_by_role("heading", name="How a model does on release 1.0.0").wait_for()
+    return trial, ana, berto
 
 
-@pytest.fixture
-def open_studio(tmp_path: Path) -> Iterator[tuple[Studio, Any]]:
-    """A studio over plain HTTP by a name that is not this machine's, and a browser."""
-    studio = Studio(tmp_path)
-    rules = f"--host-resolver-rules=MAP {HOST} 127.0.0.1"
-    with api.sync_playwright() as started:
-        yield studio, started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
-    studio.kill()
+def hold_against_one_without_cuts(trial: Trial) -> None:
+    """Nothing typed is lost, no act is there twice, and the release is that of a studio where nothing failed."""
+    from kapwa.studio import commands
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.models import Event
 
-
-def test_a_trial_over_http(open_studio: tuple[Studio, Any]) -> None:
-    trial = walk(*open_studio)
+    folder = trial.studio.folder
+    trial.studio.kill()
     bodies = trial.studio.bodies()
     assert [sum(text in body for body in bodies) for text in trial.typed] == [1] * len(trial.typed)
+    assert "every table agrees with its events" in kapwa("studio", "check", cwd=folder).stderr
+    kapwa("studio", "freeze", PROJECT, "--release", "1.0.0", cwd=folder)
+    about = {"title": "Ang buhay natin", "culture": "Filipino", "language": "fil", "languages": ["ceb"]}
+    project = commands.new_project(PROJECT, **about)
+    roles = {"dina": "coordinator", "berto": "writer", "carla": "writer", "edo": "reviewer", "fe": "reviewer"}
+    people = {name: enter(project, name, role) for name, role in roles.items()}
+    topics, contexts = trial.typed[:2], [text for text in trial.typed if text.startswith("Nakita ko")]
+    for name, topic in zip(("berto", "carla"), topics, strict=True):
+        people[name].post("topics/", {"name": topic, "origin": "seed"})
+    for place, context in enumerate(contexts):
+        who = people[("berto", "carla")[place % 2]]
+        who.post("situations/new/", a_situation(f"Liza {place}", context=context, topic=topics[place % 2]))
+        who.post(f"situations/{place + 1}/submit/")
+        accepted(people, place + 1, "edo", "fe")
+        people["edo"].post(f"situations/{place + 1}/discuss/", {"text": "usapan"})
+    people["dina"].post("releases/", {"version": "1.0.0"})
+    made = freeze(project, "1.0.0", folder / "without").folder
+    texts = [place / "situations.jsonl" for place in (made, folder / "releases" / made.name)]
+    assert texts[0].read_bytes() == texts[1].read_bytes()
+    uncut = Counter(Event.objects.values_list("kind", flat=True))
+    uncut["member.invited"] += 3  # by the form of the project, and not by the command
+    kinds = Counter(kind for kind, _body in trial.studio.events())
+    del kinds["release.evaluated"]
+    assert kinds == uncut
+
+
+def test_a_trial_over_http_ends_with_a_report(tmp_path: Path, studio: Path) -> None:
+    rules = f"--host-resolver-rules=MAP {HOST} 127.0.0.1"
+    served = Studio(tmp_path)
+    with api.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
+            trial, ana, berto = walk(served, browser)
+            assert ana.page.evaluate("window.isSecureContext") is False
+            evaluated(trial, ana)
+            page = berto.open(f"/p/{PROJECT}/")
+            page.locator("a[href*=evaluation]").first.click()
+            with page.expect_navigation():
+                page.get_by_role("link", name="Show the report").click()
+            page.locator("h1").first.wait_for()
+            assert "Ang buhay natin" in page.content()
+        finally:
+            served.kill()
+    hold_against_one_without_cuts(trial)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def caddy(folder: Path, served: Studio) -> Iterator[dict[str, str]]:
+    """Put a proxy with HTTPS before a studio; gives the environment of a browser that trusts it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        outside = int(free.getsockname()[1])
+    served.address, served.options = f"https://localhost:{outside}", ("--open", "--behind-proxy")
+    config = folder / "Caddyfile"
+    config.write_text(
+        "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n}\n"
+        f"{served.address} {{\n  tls internal\n  reverse_proxy 127.0.0.1:{served.network.port}\n}}\n"
+    )
+    here = {**os.environ, "HOME": str(folder / "home"), "XDG_DATA_HOME": str(folder / "data")}
+    proxy = subprocess.Popen([str(CADDY), "run", "--config", config], env=here, stderr=subprocess.DEVNULL)
+    try:
+        root = folder / "data" / "caddy" / "pki" / "authorities" / "local" / "root.crt"
+        end = time.monotonic() + 60
+        while not (root.is_file() and listens(outside)):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        database = folder / "home" / ".pki" / "nssdb"
+        database.mkdir(parents=True)
+        for arguments in (["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "caddy", "-i", str(root)]):
+            subprocess.run([str(CERTUTIL), "-d", f"sql:{database}", *arguments], check=True)
+        yield here
+    finally:
+        proxy.terminate()
+        proxy.wait(timeout=120)
+
+
+@pytest.mark.skipif(CADDY is None or CERTUTIL is None, reason="no caddy or certutil on this machine")
+def test_a_trial_over_https_behind_a_proxy(tmp_path: Path, studio: Path) -> None:
+    """As docs/how-to/deploy-the-studio.md has it; no certificate is taken on trust."""
+    served = Studio(tmp_path)
+    with caddy(tmp_path, served) as here, api.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=here)
+            trial, ana, _berto = walk(served, browser)
+            page = ana.open(f"/p/{PROJECT}/people/")
+            page.get_by_label("writer").first.check()
+            page.get_by_role("button", name="Make codes").click()
+            page.get_by_text(f"{served.address}/join/").first.wait_for()
+            cookies = {cookie["name"]: cookie for cookie in ana.context.cookies()}
+            assert all(cookies[name]["secure"] for name in ("sessionid", "csrftoken", "kapwa_here"))
+            answer = page.goto(f"{served.address}/p/{PROJECT}/phone/")
+            assert "max-age" in answer.headers["strict-transport-security"]
+            assert page.evaluate("window.isSecureContext && 'serviceWorker' in navigator")
+            # What brings no token of the studio's own form is refused, though the proxy stands between.
+            status = page.evaluate(
+                "async (address) => (await fetch(address, {method: 'POST', body: new URLSearchParams()})).status",
+                f"{served.address}/p/{PROJECT}/topics/",
+            )
+            assert status == 403
+        finally:
+            served.kill()
+    hold_against_one_without_cuts(trial)

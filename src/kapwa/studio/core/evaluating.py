@@ -124,7 +124,7 @@ def delete_evaluations(project: Project) -> None:
 
 
 def delete_outdated(project: Project) -> None:
-    """Delete the project's evaluations where they are older than a withdrawal of words and could not be deleted then."""
+    """Delete the project's evaluations that are older than a withdrawal of words and could not be deleted then."""
     left = Event.objects.filter(project=project, kind=LEFT, body__depth=CONTRIBUTIONS).last()
     abouts = folder_of(project).glob("*.json")
     if left and any(about.stat().st_mtime < left.server_time.timestamp() for about in abouts):

@@ -51,7 +51,9 @@ def release_due(project: Project) -> Release | None:
     since = Event.objects.filter(project=project, seq__gt=last.seq)
     left = any(lines(since.filter(kind=LEFT))) or not unwilling_authors(project).isdisjoint(last.authors)
     # What a release would hold takes long to say, so only where there is a reason to ask.
-    closed = since.filter(kind__regex=r"\.(retired|rejected)$|^question.checked$").exclude(kind="topic.retired").exists()
+    closed = (
+        since.filter(kind__regex=r"\.(retired|rejected)$|^question.checked$").exclude(kind="topic.retired").exists()
+    )
     form = release_of(project)
     gone = closed and last.items.keys() - form.items(()).keys()
     agreed = since.filter(kind="work.aside-agreed").values_list("body__aside", flat=True)

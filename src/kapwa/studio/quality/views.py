@@ -15,7 +15,7 @@ from kapwa.studio.core.aside import REASONS, Aside, set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS
 from kapwa.studio.core.security import Visit, page
-from kapwa.studio.core.tables import Event, Membership, Project
+from kapwa.studio.core.tables import Membership, Project
 from kapwa.studio.core.text import key_of, tidy, tidy_line
 from kapwa.studio.core.views.common import act, named_agreement, show, whole
 from kapwa.studio.core.views.project import note_changes, settings_of
@@ -96,16 +96,5 @@ def checks(request: HttpRequest, visit: Visit) -> HttpResponse:
             body = {"language": wording.language, "accepted": list(filter(None, lines))}
             act(visit, "question.checked", body, subject=wording.question_id)
         return redirect("checks", project=project.slug)
-    return show(visit, "checks", asked=asked, known=_known_answers(project))
-
-
-def _known_answers(project: Project) -> list[tuple[Question, str, list[str], bool]]:
-    """Return each check question by language, with its known answers, and whether it was changed after they came."""
-    about = Event.objects.filter(project=project, kind="question.checked").order_by("seq")
-    came = {(pk, tag): seq for pk, tag, seq in about.values_list("subject", "body__language", "seq")}
-    rows = []
-    for question in Question.objects.filter(project=project).exclude(accepted={}).order_by("number"):
-        text = Event.objects.get(uuid=question.text_event)
-        for tag, texts in question.accepted.items():
-            rows.append((question, tag, texts, text.seq > came[question.id, tag]))
-    return rows
+    known = Question.objects.filter(project=project).exclude(accepted={}).order_by("number")
+    return show(visit, "checks", asked=asked, known=known)

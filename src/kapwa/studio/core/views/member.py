@@ -33,7 +33,6 @@ from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show, show_code
 
-
 # The acts of others that a person is told of: on their membership, and on whether their answers count.
 _ABOUT_MEMBERS = r"^member\.(?!agreed|changed)|^work\.aside-(agreed|ended)"
 
