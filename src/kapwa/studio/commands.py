@@ -194,13 +194,7 @@ def clear_traces() -> str:
 
 
 def serve(
-    home: Path,
-    *,
-    host: str,
-    port: int,
-    url: str,
-    network: Sequence[str] = (),
-    behind_proxy: bool = False,
+    home: Path, *, host: str, port: int, url: str, network: Sequence[str] = (), behind_proxy: bool = False
 ) -> Iterator[list[str]]:
     """Serve the studio until interrupted; yields its addresses once, when the port is taken.
 
@@ -226,9 +220,7 @@ def serve(
     if behind_proxy:
         options |= {
             "trusted_proxy": "127.0.0.1" if host in LOCAL else "*",  # in a container its host's
-            "trusted_proxy_count": 1,
             "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
-            "clear_untrusted_proxy_headers": True,
         }
     try:
         server = waitress.create_server(get_wsgi_application(), **options)
