@@ -136,7 +136,7 @@ class Trial:
             who.context.set_offline(False)
             page = who.page if kind == "no network" else who.open(f"/p/{PROJECT}/")
         self.arrived(page)
-        assert self.acts() == before + 1, self.happened
+        assert (self.acts(), self.studio.network.next) == (before + 1, ""), self.happened
 
     def arrived(self, page: Any) -> None:
         """Wait until a page says that the studio has what was sent; the device notices its network in between."""
@@ -158,6 +158,7 @@ def begin(trial: Trial) -> tuple[Person, list[str]]:
     page.goto(trial.studio.address + trial.studio.link)
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Title").fill("Ang buhay natin")
+    ana.look("begin")
     page.get_by_label("Whose culture").fill("Filipino")
     page.get_by_label("Languages people write in").fill("Klingonish!")
     page.get_by_label("Situations from people's lives").check()
@@ -172,6 +173,7 @@ def begin(trial: Trial) -> tuple[Person, list[str]]:
     trial.restart()
     page.locator("main").get_by_role("button", name="Continue").click()
     ana.code = page.locator(".code.shown").inner_text()
+    ana.look("codes")
     shown = re.findall(r"\d{4}(?:-\d{4}){3}", page.locator(".invitations").inner_text())
     page.get_by_role("link", name="I have saved it, continue").click()
     ana.agree()
@@ -287,6 +289,9 @@ def test_a_trial_over_http_ends_with_a_report(tmp_path: Path, studio: Path) -> N
             trial, ana, berto = walk(served, browser)
             assert ana.page.evaluate("window.isSecureContext") is False
             evaluated(trial, ana)
+            for name in ("backup", "results", "releases", "log"):
+                ana.open(f"/p/{PROJECT}/{name}/")
+                ana.look(name)
             page = berto.open(f"/p/{PROJECT}/")
             page.locator("a[href*=evaluation]").first.click()
             with page.expect_navigation():
