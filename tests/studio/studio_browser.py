@@ -154,12 +154,11 @@ def judge(who: Browser, path: str, choice: str = "") -> int:
     who.look_once(path)
     while page.locator("form.work").count():
         page.set_viewport_size(PHONE)
-        for field in page.locator("form.work fieldset").all():
-            options = field.locator(f"input[value={choice}]" if choice else "input")
-            options.nth(done % options.count()).check()
         page.locator("form.work textarea").fill("<b>비고</b> ملاحظة")
-        with page.expect_navigation():
-            page.locator("form.work button[value=save]").click()
+        with page.expect_navigation():  # by the last choice
+            for field in page.locator("form.work fieldset").all():
+                options = field.locator(f"input[value={choice}]" if choice else "input")
+                options.nth(done % options.count()).click()
         done += 1
     who.look_once(f"{path} done")
     return done
