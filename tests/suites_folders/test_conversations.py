@@ -229,8 +229,8 @@ def test_a_mapping_takes_roles_and_texts_by_path(tmp_path: Path) -> None:
     texts, roles = check_folder(folder).errors
     assert "has 2 texts for 3 roles" in texts.message
     assert "'bot' is not among the values" in roles.message
-    for row, problem in enumerate((texts, roles), start=1):
-        assert (Path(problem.path).name, problem.row, problem.column) == ("items.json", row, "chat[*].value")
+    for row, column, problem in ((1, "value", texts), (2, "from", roles)):
+        assert (Path(problem.path).name, problem.row, problem.column) == ("items.json", row, f"chat[*].{column}")
     (folder / "mapping.yaml").write_text(MAPPING.replace("  message_contents: chat[*].value\n", ""), encoding="utf-8")
     assert {problem.message for problem in check_folder(folder).errors} == {
         "has 0 texts for 3 roles. Every turn needs both."
