@@ -431,7 +431,7 @@ from pathlib import Path
 import kapwa
 
 out = Path(sys.argv[1])
-task = kapwa.load_task("kalahi/mc", variant="unenriched", limit=3)
+task = kapwa.load_task("kalahi/mc", data="sample:filipino", variant="unenriched", limit=3)
 model = kapwa.load_model("smollm2")
 model.fingerprint  # the choice of a scoring method is made once, here
 

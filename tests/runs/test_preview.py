@@ -16,7 +16,7 @@ from kapwa.runs.preview import MEASURED, count_tokens, preview
 from kapwa.runs.progress import PlainLines, Snapshot
 from kapwa.runs.runner import run_task
 
-FILIPINO = ("--data", "sample:filipino")
+FILIPINO = ("--data", "sample:filipino", "--metrics", "chrfpp")
 
 
 def cli(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
