@@ -16,7 +16,7 @@ from stub_judge import durable_replies
 
 import warm
 
-KILLS = 4
+KILLS = 3
 
 
 def kapwa(*words: object, cwd: Path, url: str = "http://127.0.0.1:9/v1") -> subprocess.CompletedProcess[str]:
