@@ -229,9 +229,10 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     atexit._clear()
     code: Any = 0
     try:
-        if program == "python":
+        if program == "python" and words[0] != "-m":
             run_code(*words)
         else:
+            words = words[2:] if program == "python" else words
             sys.argv = ["kapwa", *words, *shared_answers(words)]
             import_module("kapwa.cli.main").run()
     except SystemExit as stop:
@@ -253,7 +254,7 @@ def shared_answers(words: list[str]) -> list[str]:
 
 
 def run_code(option: str, code: str, *words: str) -> None:
-    """Do what ``python -c CODE`` does."""
+    """Do what ``python -c CODE`` does; ``python -m kapwa`` is ``kapwa``."""
     assert option == "-c"
     sys.argv = [option, *words]
     sys.path.insert(0, "")

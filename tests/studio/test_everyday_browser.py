@@ -91,7 +91,7 @@ def answer_all(who: Browser, place: int) -> int:
         shown = next(text for text in who.page.locator("main .item").all_inner_texts() if text in known)
         tag, name = known[shown]
         who.look_once(f"desk-{tag}")
-        without = {"k04": "idk", "k05": "no-answer", "k06": "not-applicable"}.get(name) if place == 3 else None
+        without = {"k04": "idk", "k05": "no-answer", "k06": "not-applicable"}.get(name) if place == 2 else None
         if without:
             with who.page.expect_navigation():
                 who.page.get_by_role("button", name=BUTTONS[without]).click()
