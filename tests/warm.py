@@ -126,13 +126,15 @@ def serve(address: str) -> None:
             asker, _ = listener.accept()
             _, files, _, _ = socket.recv_fds(asker, 1, 3)
             with asker.makefile("rb") as message:
-                program, words, folder, environment = json.loads(message.readline())
-            if any("smollm2" in word for word in words):
-                keep_embedded_weights()
-            assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
-            if not os.fork():
-                listener.close()
-                answer(asker, program, words, folder, environment, files)
+                line = message.readline()
+            if line.endswith(b"\n"):  # else who asked was killed meanwhile
+                command = json.loads(line)
+                if any("smollm2" in word for word in command[1]):
+                    keep_embedded_weights()
+                assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
+                if not os.fork():
+                    listener.close()
+                    answer(asker, *command, files)
             for file in files:
                 os.close(file)
             asker.close()
