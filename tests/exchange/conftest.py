@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import kapwa
+import warm
 from kapwa.runs.directory import Run
 
 # Cells that a spreadsheet would run, that break lines and CSV, and that are no ASCII.
@@ -15,10 +16,15 @@ SAID = ["=HYPERLINK(1)", 'a "quoted"\nline, and a comma', "Ñandú, 맛있다, �
 
 
 @pytest.fixture(scope="session")
-def scored(smollm2: Any, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of kalahi/mc on three items with the embedded model."""
-    task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)
-    return kapwa.evaluate(task, smollm2, out=tmp_path_factory.mktemp("scored"), progress=False)
+def scored(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of kalahi/mc on three items with the embedded model, which no process of tests loads for it."""
+    folder = tmp_path_factory.mktemp("scored")
+    words = ("run", "kalahi/mc", "--model", "smollm2", "--data", "sample:filipino", "--limit", "3", "--json")
+    done = warm.kapwa(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    run = folder / json.loads(done.stdout)["path"]
+    (run / "report.html").unlink()
+    return Run(run)
 
 
 @pytest.fixture(scope="session")
