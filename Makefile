@@ -71,7 +71,7 @@ check: lint  ## Check the style, and run the tests that your change touches (BAS
 		if [ -z "$$tests" ]; then echo "No test is touched by what changed since $(BASE)."; \
 		else OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' $$tests; fi
 
-# Test files run side by side, one process more than processors (tests/conftest.py), each with one thread of torch's.
+# Test files run side by side, two for each processor and four at most (tests/conftest.py), each with one thread of torch's.
 test: lint  ## Install, check, and run every test
 	OMP_NUM_THREADS=1 $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 

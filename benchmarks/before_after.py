@@ -33,6 +33,14 @@ COMMANDS = {
     "kapwa run --help": ["-m", "kapwa.cli.main", "run", "--help"],
     "kapwa suites": ["-m", "kapwa.cli.main", "suites"],
 }
+MAPPING = """form: blend/saq
+table: answers.tsv
+parts: {id: "{language}/{number}"}
+columns: {culture: language, language: language, id: number, answers: answers}
+join: {table: questions.tsv, on: id, columns: {local: question}}
+separators: {answers: "|"}
+prompts: [{id: inst-4, local: "{q}", english: "{q}"}]
+"""
 ROWS, ANSWERS, CALLS = 60_000, 100_000, 3_000
 Found = tuple[dict[str, float], Any]  # seconds of each step, and what was computed
 
@@ -160,6 +168,34 @@ def analysis(data: Path) -> Found:  # noqa: ARG001
         return {"a whole analysis of 7,500 texts": seconds}, None
 
 
+def mapped(data: Path) -> Found:  # noqa: ARG001
+    """Short answers of 61 cultures in two tables with a mapping: opened with all imports, and again; and six rows."""
+    languages = [f"{a}{b}" for a in "abcdefghijklm" for b in "nopqr"][:61]
+    seconds, asked = {}, []
+    with tempfile.TemporaryDirectory() as place:
+        for count in (500, 2):
+            folder = Path(place) / f"of-{count}"
+            folder.mkdir()
+            names = [(code, number) for code in languages[: count // 8 + 3] for number in range(count)]
+            questions = [f"{a}/{n}\tQuestion {n} of {a}: what do people usually eat at this time?" for a, n in names]
+            answers = [
+                f"{a}/{n}\t" + " | ".join(f"answer {n % (7 + i)}{i}" for i in range(1 + n % 5)) for a, n in names
+            ]
+            for table, rows, column in (("questions", questions, "question"), ("answers", answers, "answers")):
+                (folder / f"{table}.tsv").write_text("\n".join([f"id\t{column}", *rows]) + "\n", encoding="utf-8")
+            (folder / "mapping.yaml").write_text(MAPPING, encoding="utf-8")
+            for step in ("with imports", "again"):
+
+                def open_it(folder: Path = folder) -> Any:
+                    from kapwa import load_task
+
+                    return load_task("blend/saq", data=folder)
+
+                seconds[f"mapped: opening {len(names):,} rows, {step}"], task = timed(open_it)
+            asked.append([(item.id, item.fields["prompt"]) for item in task.items()])
+    return {step: value for step, value in seconds.items() if "6 rows, with imports" not in step}, asked
+
+
 def served(data: Path) -> Found:  # noqa: ARG001
     """Asking a served model as a run does, and a whole run with its scores and page."""
     import kapwa
@@ -199,7 +235,8 @@ def startup(data: Path) -> Found:  # noqa: ARG001
 
 
 JOBS: dict[str, Callable[[Path], Found]] = {
-    job.__name__: job for job in (startup, scoring, generation, pairwise, saq, mcq, texts, analysis, served, journal)
+    job.__name__: job
+    for job in (startup, scoring, generation, pairwise, saq, mcq, texts, analysis, served, journal, mapped)
 }
 
 

@@ -26,10 +26,18 @@ hypothesis.settings.load_profile("kapwa")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are processors: tests also wait, for servers, disks and browsers."""
+    """Two for each processor: tests also wait, for servers, disks and browsers, about half of their time."""
     if wanted := os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
         return int(wanted)
-    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where test files run side by side, their commands are forks of one process."""
+    if hasattr(os, "fork") and getattr(config.option, "numprocesses", None):
+        sharing = warm.shared()
+        sharing.__enter__()
+        config.add_cleanup(lambda: sharing.__exit__(None, None, None))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

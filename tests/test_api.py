@@ -1,5 +1,4 @@
 import inspect
-import os
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -424,72 +423,6 @@ def test_validators_choices_need_a_task_with_choices(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no metric for which people's choices give a ceiling"):
         kapwa.evaluate(TinyTask(), TinyModel(), out=tmp_path, validators=tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
-
-
-KILLING = """
-import os, random, select, signal, sys, time
-from pathlib import Path
-import kapwa
-
-out = Path(sys.argv[1])
-task = kapwa.load_task("kalahi/mc", variant="unenriched", limit=3)
-model = kapwa.load_model("smollm2")
-model.fingerprint  # the choice of a scoring method is made once, here
-
-def run(folder, tell):
-    # A process of its own with the weights already loaded: loading them six times would take minutes.
-    pid = os.fork()
-    if pid == 0:
-        kapwa.evaluate(task, model, out=folder, progress=lambda s: os.write(tell, b"%d\\n" % s.done))
-        os._exit(0)
-    return pid
-
-def ended(pid):
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-read, write = os.pipe()
-assert ended(run(out / "whole", write)) == 0
-randomly = random.Random(7)
-durable = 0
-for _ in range(2):
-    read, write = os.pipe()
-    pid = run(out / "killed", write)
-    os.close(write)
-    wanted, said = durable + randomly.randint(0, 1), 0
-    with os.fdopen(read) as lines:
-        for line in lines:
-            said = int(line)
-            if said >= min(wanted, len(task.items())):
-                break
-        time.sleep(randomly.uniform(0, 0.5))
-        os.kill(pid, signal.SIGKILL)
-        for line in lines:
-            said = int(line)
-    assert ended(pid) in (-signal.SIGKILL, 0)
-    assert said >= durable, "lost what was durable"
-    durable = said
-    print("killed at", durable, flush=True)
-read, write = os.pipe()
-assert ended(run(out / "killed", write)) == 0
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_the_embedded_model_killed_twice_gives_the_same_bytes(
-    tmp_path: Path, needs_torch: None, smollm2_path: Path
-) -> None:
-    """kalahi/mc on real weights, killed at two random moments, then compared with a run left alone."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", KILLING, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=850, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("killed at") == 2
-    (whole,), (killed,) = (tmp_path / "whole").iterdir(), (tmp_path / "killed").iterdir()
-    run = kapwa.open_run(killed)
-    assert run.complete
-    for name in run.tables:
-        assert (whole / f"{name}.parquet").read_bytes() == (killed / f"{name}.parquet").read_bytes(), name
 
 
 def test_every_public_name_is_there() -> None:

@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +34,8 @@ with socket.socket(socket.AF_UNIX) as asks:
     code = int(asks.recv(16) or 1)
     os._exit(code) if code >= 0 else os.kill(os.getpid(), -code)
 """
+# A variable that names the folder of a process that several test processes share; a pipe there ends with the last.
+SHARED, ALIVE = "KAPWA_TEST_WARM", "alive"
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
@@ -66,24 +68,50 @@ def programs() -> Path:
     """Start the process whose forks run commands; return the folder of its programs, ``kapwa`` and ``python``."""
     if not hasattr(os, "fork"):
         return Path(sys.executable).parent
-    folder = Path(tempfile.mkdtemp(prefix="kapwa"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if SHARED not in os.environ:
+        folder = Path(tempfile.mkdtemp(prefix="kapwa"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(start(folder, subprocess.PIPE).communicate)
+        return folder
+    import fcntl
+
+    folder = Path(os.environ[SHARED])
+    with (folder / "lock").open("w") as lock, (folder / ALIVE).open("rb") as alive:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "kapwa").exists():
+            start(folder, alive)
+    return folder
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """Let test processes that are started meanwhile share one such process, which the first that needs it starts."""
+    with tempfile.TemporaryDirectory(prefix="kapwa", ignore_cleanup_errors=True) as folder:
+        alive = os.path.join(folder, ALIVE)
+        os.mkfifo(alive)
+        held = os.open(alive, os.O_RDWR)
+        os.environ[SHARED] = folder
+        yield
+        del os.environ[SHARED]
+        os.close(held)
+
+
+def start(folder: Path, alive: Any) -> subprocess.Popen[bytes]:
+    """Start the process, and write its programs; it ends when its input ``alive`` does."""
     address = str(folder / "socket")
-    for program in ("kapwa", "python"):
-        path = folder / program
-        path.write_text(CLIENT.format(python=sys.executable, address=address, program=program), encoding="utf-8")
-        path.chmod(0o755)
-    # The process ends when its input does, which is when this one ends.
     process = subprocess.Popen(
         [sys.executable, __file__, address],
         env=os.environ | SETTINGS,
-        stdin=subprocess.PIPE,
+        stdin=alive,
         stdout=subprocess.PIPE,
     )
-    atexit.register(process.communicate)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    return folder
+    for program in ("python", "kapwa"):
+        path = folder / program
+        path.write_text(CLIENT.format(python=sys.executable, address=address, program=program), encoding="utf-8")
+        path.chmod(0o755)
+    return process
 
 
 def serve(address: str) -> None:
@@ -98,13 +126,15 @@ def serve(address: str) -> None:
             asker, _ = listener.accept()
             _, files, _, _ = socket.recv_fds(asker, 1, 3)
             with asker.makefile("rb") as message:
-                program, words, folder, environment = json.loads(message.readline())
-            if any("smollm2" in word for word in words):
-                keep_embedded_weights()
-            assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
-            if not os.fork():
-                listener.close()
-                answer(asker, program, words, folder, environment, files)
+                line = message.readline()
+            if line.endswith(b"\n"):  # else who asked was killed meanwhile
+                command = json.loads(line)
+                if any("smollm2" in word for word in command[1]):
+                    keep_embedded_weights()
+                assert len(threads()) <= 1, f"a fork would lose a thread: {threads()}"
+                if not os.fork():
+                    listener.close()
+                    answer(asker, *command, files)
             for file in files:
                 os.close(file)
             asker.close()
@@ -201,9 +231,10 @@ def become(program: str, words: list[str], folder: str, environment: dict[str, s
     atexit._clear()
     code: Any = 0
     try:
-        if program == "python":
+        if program == "python" and words[0] != "-m":
             run_code(*words)
         else:
+            words = words[2:] if program == "python" else words
             sys.argv = ["kapwa", *words, *shared_answers(words)]
             import_module("kapwa.cli.main").run()
     except SystemExit as stop:
@@ -225,7 +256,7 @@ def shared_answers(words: list[str]) -> list[str]:
 
 
 def run_code(option: str, code: str, *words: str) -> None:
-    """Do what ``python -c CODE`` does."""
+    """Do what ``python -c CODE`` does; ``python -m kapwa`` is ``kapwa``."""
     assert option == "-c"
     sys.argv = [option, *words]
     sys.path.insert(0, "")

@@ -24,6 +24,7 @@ from kapwa.suites.eecc import form as eecc
 from kapwa.suites.folders import adding
 from kapwa.suites.folders.mapping import ColumnMapping
 from kapwa.suites.kalahi.form import Situation
+from kapwa.suites.longform.form import LongQuestion
 from kapwa.suites.opinions.form import Opinion, Prompt
 
 FORMS_VERSION = "1.0"
@@ -44,6 +45,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "cultures": _schema("cultures", LabelRow),
         "mapping": _schema("mapping", ColumnMapping),
         "kalahi.situation": _schema("kalahi.situation", Situation),
+        "longform.question": _schema("longform.question", LongQuestion),
         "blend.question": {
             **_schema("blend.question", QuestionRow, english=_FILLED, kind={"enum": [*KINDS, "", None]}),
             "anyOf": [{"properties": {name: _FILLED}, "required": [name]} for name in ("english", "local")],

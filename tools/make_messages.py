@@ -28,7 +28,9 @@ def found() -> polib.POFile:
     """Return every text of the studio's templates and code, with the file it is in."""
     from kapwa.files import table_rows
     from kapwa.people.agreement import NAMES
+    from kapwa.studio.core.background import STANDARD
     from kapwa.studio.core.kinds import ACTS
+    from kapwa.studio.core.roles import ROLES
     from kapwa.studio.core.views.common import COEFFICIENTS_SHOWN
     from kapwa.studio.ratings.drawing import RATED
     from kapwa.studio.situations.fields import NAMED_FIELDS
@@ -55,10 +57,13 @@ def found() -> polib.POFile:
             place = (path.relative_to(HERE).as_posix(), "")
             entry.occurrences += [] if place in entry.occurrences else [place]
     # What stands in tables, and in code that knows of no translation.
+    background = [text for question, choices in STANDARD.values() for text in (question, *choices)]
     listed = {
         "../people/agreement.py": [NAMES[name] for name in COEFFICIENTS_SHOWN],
         "../suites/kalahi/form.py": [*CATEGORIES, *PARTS_OF],
         "core/acts.csv": list(ACTS.values()),
+        "core/background.csv": [text for text in background if not text.replace("-", "").isdigit()],
+        "core/roles.csv": list(ROLES.values()),
         "situations/fields.py": [name.replace("_", " ") for name in NAMED_FIELDS],
         "situations/questionnaire.csv": [row[column] for row in table_rows(FILE) for column in ("kind", "question")],
     }

@@ -38,7 +38,7 @@ page is written by `tools/make_python_reference.py` from the code.
 EXTENSIONS = """## For extensions
 
 A third party adds suites, models, languages and metrics by entry points, in the groups `kapwa.suites`, `kapwa.models`,
-`kapwa.languages` and `kapwa.metrics`. A suite that is a folder of data in one of [the three forms](forms.md) takes one
+`kapwa.languages` and `kapwa.metrics`. A suite that is a folder of data in one of [the forms](forms.md) takes one
 line, `kapwa.suites.folders.folder_suite`; `examples/kapwa-examples` is a whole package of that kind.
 """
 SECTIONS = {

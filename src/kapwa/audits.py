@@ -13,6 +13,7 @@ from kapwa.exchange.base import NOT_TOLD
 from kapwa.exchange.formats import import_result
 from kapwa.exchange.labels import labelled
 from kapwa.judging.apply import Audit, apply_labels, labelled_answers
+from kapwa.judging.asking import asked_of
 from kapwa.judging.draws import STRATUM, Drawn, draw, population_of, write_draw
 from kapwa.judging.plan import LABELS_FOR, WIDTHS, plan_labels
 from kapwa.runs.directory import Run
@@ -34,14 +35,15 @@ def audit_sample(  # noqa: PLR0913 - each is one decision of the caller; all but
 
     ``doubtful``: whether questions with an answer that may be judged wrongly are drawn more often, with known
     probabilities; None: where a matcher judges. ``people``: so many sheets for each culture. ``rubric``: one that asks
-    a single question of yes or no. See :func:`kapwa.judging.draws.draw` and ``write_draw`` for what is written and
-    raised.
+    a single question of yes or no, or several with an overall verdict, a row each. See
+    :func:`kapwa.judging.draws.draw` and ``write_draw`` for what is written and raised.
     """
     opened = _opened(runs)
     population = population_of(opened, metric=metric, variant=variant)
     if doubtful is None:
         doubtful = opened[0].manifest["metrics"][population.metric].get("judged_by") == "matcher"
-    return write_draw(draw(population, n=n, seed=seed, rubric=rubric, doubtful=doubtful), opened, out, people=people)
+    made = draw(population, n=n, seed=seed, rubric=asked_of(rubric, opened), doubtful=doubtful)
+    return write_draw(made, opened, out, people=people)
 
 
 def audit_apply(
@@ -86,7 +88,10 @@ def audit_plan(
     :func:`kapwa.judging.plan.plan_labels` for the columns.
     """
     if pilot is None:
-        answers = population_of(_opened(runs), metric=metric, variant=variant).frame
+        population = population_of(_opened(runs), metric=metric, variant=variant)
+        answers = population.frame
+        if population.unscored:  # without a scorer it takes what it takes with one that agrees by chance
+            answers, agreement = answers.with_columns(value=pl.lit(0.5)), 0.5
         return plan_labels(answers, half_width=half_width, agreement=agreement, seconds=seconds)
     _, population, drawn, verdicts, *_ = labelled(_opened(runs), pilot, metric=metric, variant=variant)
     return plan_labels(labelled_answers(population, drawn, verdicts), half_width=half_width, seconds=seconds)

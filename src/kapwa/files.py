@@ -37,7 +37,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise DataError("no such file.", path=path, hint=sibling_hint(path)) from None
     except IsADirectoryError:
-        raise DataError("is a folder, but a file is needed.", path=path) from None
+        raise DataError("is a folder, but a file is needed.", path=path, hint="Name a file.") from None
     except PermissionError:
         raise DataError("cannot be read: permission denied.", path=path) from None
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -86,7 +86,12 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         steps.append(_frame(suite, task, everything, system, shots, draw_seed))
     if wordings is not None or any(value is not None for value in drawn.values()):
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
-    return with_steps(task, steps) if steps else task
+    asked = with_steps(task, steps) if steps else task
+    if any(item.fields.get("messages") or item.fields.get("media") for item in asked.selected):
+        from kapwa.suites.conversing import with_conversations
+
+        return with_conversations(asked)
+    return asked
 
 
 def _open_without(

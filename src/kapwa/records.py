@@ -6,17 +6,21 @@ as one long Polars table (:data:`SCORE_COLUMNS`), so that any breakdown is a gro
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from kapwa.errors import DataError
 
 Role = Literal["system", "user", "assistant"]
 Kind = Literal["generate", "score"]
 Boundary = Literal["clean", "merged"]
-Capability = Literal["score", "generate", "n_samples", "seed"]
+Capability = Literal["score", "generate", "n_samples", "seed", "media"]
 Outcome = Literal["right", "wrong", "tie", "scored", "unparsed", "refused", "empty", "failed"]
 
 OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "tie", "scored", "unparsed", "refused", "empty", "failed")
@@ -42,12 +46,50 @@ class Item:
     fields: Mapping[str, Any]
 
 
+# What media may be, by the ends of their files' names.
+MEDIA_TYPES = {
+    **{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"},
+    **{".wav": "audio/wav", ".mp3": "audio/mp3"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A picture or recording within a message; what is asked is its content, which ``sha256`` names.
+
+    ``path``: from the folder of the data on, with ``/``. ``alt`` says in words what it holds, for readers; it is not
+    asked, nor is ``licence``. ``file``: where it lies on this machine.
+    """
+
+    path: str
+    alt: str
+    sha256: str
+    licence: str = ""
+    file: str = field(default="", compare=False, repr=False)
+
+    @property
+    def type(self) -> str:
+        """Its type, such as "image/png"."""
+        return MEDIA_TYPES[Path(self.path).suffix.lower()]
+
+    def encoded(self) -> str:
+        """Return its content in base64; raise DataError where it is no longer what was read."""
+        try:
+            content = Path(self.file).read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot be read ({error.strerror}).", path=self.file) from None
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise DataError("was changed after the data were read.", path=self.file, hint="Start the run again.")
+        return base64.b64encode(content).decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation."""
 
     role: Role
     content: str
+    media: tuple[Media, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +221,7 @@ def request_key(request: Request, fingerprint: Mapping[str, Any]) -> str:
     parts = {
         "model": dict(fingerprint),
         "kind": request.kind,
-        "messages": [[m.role, m.content] for m in request.messages],
+        "messages": [[m.role, m.content, *(part.sha256 for part in m.media)] for m in request.messages],
         "continuations": request.continuations,
         "params": _every_param(request.params),
         "sample": request.sample,

@@ -31,6 +31,9 @@ Cell = str | tuple[str, ...]
 _FORMULA = re.compile(r"[=+\-@\t\r＝＋－＠]")
 _DISARMED = re.compile(f"'+{_FORMULA.pattern}")
 _DANGEROUS = re.compile(f"'*{_FORMULA.pattern}")
+NO_ROWS = "Write rows below its header."
+CUT_OFF = "It may be cut off or of another kind: save or copy it again."
+_ROW = 'A row is an object on one line, or in a list: {"column": "text"}; look for a missing quote or bracket.'
 _HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -95,7 +98,7 @@ def read_table(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
     if missing and table.header:
         raise DataError(f"column {missing[0]!r} is missing.", path=path, row=1, hint=nearest(missing[0], table.header))
     if not table.records:
-        raise DataError("holds no rows.", path=path)
+        raise DataError("holds no rows.", path=path, hint=NO_ROWS)
     return [
         Row(number, {k: c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for k, c in cells.items()})
         for number, cells in table.records
@@ -139,7 +142,7 @@ def read_parts(path: Path, most: Most | None = None) -> Table:
     filled = (line for line in lines if any(cell.strip() for cell in line[1]))
     head = list(islice(filled, _TITLE_LINES + 2))
     if not head:
-        raise problems[0] if problems else DataError("is empty.", path=path)
+        raise problems[0] if problems else DataError("is empty.", path=path, hint=CUT_OFF)
     above = _lines_above_header(path, head, problems)
     table = _as_table(path, head[above], chain(head[above + 1 :], filled), separator)
     return table._replace(problems=sorted([*problems, *table.problems], key=lambda problem: problem.row or 0))
@@ -238,6 +241,14 @@ def _lines_above_header(path: Path, lines: Sequence[_Line], problems: list[DataE
     return below
 
 
+def json_in(cell: str) -> Any:
+    """Return what a cell's JSON is; raise ValueError or RecursionError for no JSON, and for half of a character."""
+    value = json.loads(cell)
+    if "\\u" in cell and _HALF.search(json.dumps(value, ensure_ascii=False)):
+        raise ValueError("half of a character")
+    return value
+
+
 def _json_records(path: Path) -> Iterator[Record]:
     """Yield the objects of JSON lines, or of a ``.json`` file that holds a list of them."""
     text = read_text(path)
@@ -252,10 +263,10 @@ def _json_records(path: Path) -> Iterator[Record]:
         try:
             record = json.loads(line) if listed is None else line
         except (ValueError, RecursionError) as error:
-            raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number) from None
+            raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number, hint=_ROW) from None
         if not isinstance(record, dict):
-            raise DataError("is not a JSON object.", path=path, row=number)
-        cells = {name: _json_cell(value) for name, value in record.items()}
+            raise DataError("is not a JSON object.", path=path, row=number, hint=_ROW)
+        cells = {name: json_cell(value) for name, value in record.items()}
         for name, cell in cells.items():
             refuse_half(name, path=path, row=number)
             refuse_half(cell if isinstance(cell, str) else "".join(cell), path=path, row=number, column=name)
@@ -277,10 +288,11 @@ def refuse_half(text: str, **place: Any) -> None:
         raise DataError(message, hint="Write the character itself in place of the escape.", **place)
 
 
-def _json_cell(value: Any) -> Cell:
+def json_cell(value: Any) -> Cell:
+    """Return a value of JSON as a cell: a text, the texts of a list of them, else the text that JSON writes for it."""
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return tuple(value)
     return json.dumps(value, ensure_ascii=False)
 
@@ -292,9 +304,9 @@ def _parquet_table(path: Path) -> Table:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).split("\n", 1)[0][:200]
-        raise DataError(f"cannot be read as Parquet ({reason}).", path=path) from None
+        raise DataError(f"cannot be read as Parquet ({reason}).", path=path, hint=CUT_OFF) from None
     if frame.is_empty():
-        raise DataError("holds no rows.", path=path)
+        raise DataError("holds no rows.", path=path, hint=NO_ROWS)
     records = [
         Record(number, {name: _parquet_cell(value, path, number, name) for name, value in row.items()})
         for number, row in enumerate(frame.iter_rows(named=True), start=1)
@@ -313,7 +325,8 @@ def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
         return str(value)
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
-    raise DataError(f"holds {type(value).__name__}, not text.", path=path, row=row, column=column)
+    hint = "Save the column as texts."
+    raise DataError(f"holds {type(value).__name__}, not text.", path=path, row=row, column=column, hint=hint)
 
 
 def disarm(cell: str) -> str:

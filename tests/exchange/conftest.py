@@ -1,5 +1,6 @@
 """Runs to export: one that scored continuations, one that wrote texts; and what lm-eval 0.4.13 wrote."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 import kapwa
+import warm
 from kapwa.runs.directory import Run
 
 # Cells that a spreadsheet would run, that break lines and CSV, and that are no ASCII.
@@ -14,10 +16,15 @@ SAID = ["=HYPERLINK(1)", 'a "quoted"\nline, and a comma', "Ñandú, 맛있다, �
 
 
 @pytest.fixture(scope="session")
-def scored(smollm2: Any, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of kalahi/mc on three items with the embedded model."""
-    task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)
-    return kapwa.evaluate(task, smollm2, out=tmp_path_factory.mktemp("scored"), progress=False)
+def scored(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of kalahi/mc on three items with the embedded model, which no process of tests loads for it."""
+    folder = tmp_path_factory.mktemp("scored")
+    words = ("run", "kalahi/mc", "--model", "smollm2", "--data", "sample:filipino", "--limit", "3", "--json")
+    done = warm.kapwa(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    run = folder / json.loads(done.stdout)["path"]
+    (run / "report.html").unlink()
+    return Run(run)
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +47,20 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Run:
     pl.DataFrame(rows).write_csv(folder / "answers.csv")
     model = kapwa.load_model(f"replay:{folder / 'answers.csv'}")
     return kapwa.evaluate(task, model, out=folder / "runs", progress=False)
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    """Multiple-choice questions, the first after a conversation, the second after none."""
+    turns = [{"role": "user", "content": "What do we eat?"}, {"role": "assistant", "content": "Bread."}]
+    about = {"country": "Egypt", "topic": "Food", "option_A": "rice", "option_B": "snow", "answer": "A", "variant": "0"}
+    rows: list[dict[str, Any]] = [
+        {"id": f"Egypt/{n}/0", "question_id": str(n), "question": f"And {when}?", "messages": before, **about}
+        for n, when, before in ((1, "on Fridays", turns), (2, "in winter", []))
+    ]
+    (folder := tmp_path / "talks").mkdir()
+    (folder / "mcq.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(params=["scored", "written"])

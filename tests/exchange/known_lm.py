@@ -59,9 +59,9 @@ class Known(LM):
         return "known"
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        assert [turn["role"] for turn in chat_history] == ["user"]
+        assert chat_history[-1]["role"] == "user"
         assert add_generation_prompt
-        return opened(chat_history[0]["content"])
+        return opened("\n".join(turn["content"] for turn in chat_history))
 
 
 def manager(name: str, **settings: Any) -> TaskManager:
@@ -94,7 +94,7 @@ def known_answers(task: Any, *, chat: bool) -> list[Answer]:
     """What a model of the known numbers answers when Kapwa asks it."""
     answers = []
     for request in task.requests(task.items()):
-        content = request.messages[0].content
+        content = "\n".join(message.content for message in request.messages)
         prompt = opened(content) if chat else f"{content}\n"
         if request.kind == "generate":
             answers.append(Answer(request, Response(request.key, text=f"A. rice {len(prompt) % 3}")))

@@ -1,5 +1,7 @@
 """Kapwa's tasks inside the real Inspect: with a provider of known texts, and with the embedded model."""
 
+import base64
+import json
 import math
 import shutil
 from collections.abc import Iterator
@@ -133,6 +135,31 @@ def test_questions_values_and_estimates_are_kapwas_own_to_the_last_digit(
         said, group = told(log)[own.headline[0]], f"{row['culture']} {row['variant']}"
         assert same(said[f"group_mean_{group}"], row["value"])
         assert same(said[f"group_stderr_{group}"], row["se"])
+
+
+def test_a_conversation_and_its_pictures_are_asked_with_equal_values(talks: Path, tmp_path: Path) -> None:
+    (talks / "loaf.png").write_bytes(b"no picture")
+    first, second = (json.loads(line) for line in (talks / "mcq.jsonl").open())
+    first["messages"][0]["media"] = second["media"] = [{"path": "loaf.png", "alt": "A loaf"}]
+    (talks / "mcq.jsonl").write_text(json.dumps(first) + "\n" + json.dumps(second) + "\n", encoding="utf-8")
+    held: list[list[Any]] = []
+
+    def known(messages: Any, *_: Any) -> ModelOutput:
+        held.append([message.content for message in messages])
+        return output_of(reply(messages[-1].text))
+
+    chosen = {"data": str(talks)}
+    log = evaluated(task_named("blend/mcq", chosen), get_model("mockllm/model", custom_outputs=known), tmp_path)
+    own = open_new("blend/mcq", chosen).task
+    requests = list(own.requests(own.items()))
+    answers = [Answer(one, Response(one.key, text=reply(one.messages[-1].content))) for one in requests]
+    assert values_of(log) == own_values(own.score(own.items(), answers).scores)
+    opening, alone = sorted(held, key=len, reverse=True)
+    picture = ContentImage(image=f"data:image/png;base64,{base64.b64encode(b'no picture').decode()}")
+    asked = [message.content for message in requests[0].messages]
+    assert opening == [[picture, ContentText(text="What do we eat?")], *asked[1:]]
+    assert alone == [[picture, ContentText(text=requests[1].messages[0].content)]]
+    assert inspect_answers._other_messages((log.samples or [])[0], requests[0]) == []
 
 
 def _seed(request: Any) -> int | None:

@@ -67,6 +67,23 @@ def test_values_are_kapwas_own_to_the_last_digit(
     assert metrics <= held
 
 
+@pytest.mark.parametrize("name", ["kapwa_blend_mcq", "kapwa_blend_mcq_likelihood"])
+def test_a_conversation_stands_before_the_question_with_equal_values(name: str, talks: Path) -> None:
+    own = task_in(name, data=str(talks)).kapwa
+    assert len(next(iter(own.requests(own.items()))).messages) == 3
+    scores = own.score(own.items(), known_answers(own, chat=True)).scores
+    assert compared(evaluated(Known(), name, chat=True, data=str(talks)), name, scores, tolerance=1e-12)
+
+
+def test_lm_eval_asks_in_texts(talks: Path) -> None:
+    (talks / "loaf.png").write_bytes(b"no picture")
+    file = talks / "mcq.jsonl"
+    rows = [json.loads(line) | {"media": [{"path": "loaf.png", "alt": "A loaf"}]} for line in file.open()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(UsageError, match="lm-eval asks in texts"):
+        task_of("kapwa_blend_mcq", {"kapwa": {"task": "blend/mcq"}, "kapwa_blend_mcq": {"data": str(talks)}})
+
+
 def test_a_text_is_asked_for_greedily_at_kapwas_length_with_no_stop_text() -> None:
     model = Known()
     settings = {"data": "sample:filipino", "limit": 1, "options": {"max_new_tokens": 17, "metrics": ["chrf"]}}

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kapwa.judging.judges import overall
 from kapwa.judging.prompts import Change, Reading, ToJudge, prompt_of, read_reply
-from kapwa.judging.rubrics import CANNOT, Criterion, Rubric, load_rubric
+from kapwa.judging.rubrics import CANNOT, Criterion, Rubric, load_rubric, overall
 from kapwa.records import Item
 
 ITEM = Item("i1", "blend", "South_Korea", "ko", "Food", "Food", "v", "c1", {"prompt": "무엇?", "gloss": "What?"})
@@ -162,23 +161,23 @@ weights = st.lists(st.tuples(st.integers(-4, 4), st.sampled_from([0.0, 0.25, 1.0
 
 @given(weights)
 def test_the_overall_verdict_runs_from_the_worst_to_the_best(drawn: list[tuple[int, float]]) -> None:
-    criteria = [
-        {"code": f"c{n}", "name": "c", "question": {"en": "?"}, "weight": float(weight)}
-        for n, (weight, _) in enumerate(drawn)
-    ]
-    rubric = made(criteria=criteria, overall=True)
-    said = {f"c{n}": Reading("judged", value, "") for n, (_, value) in enumerate(drawn)}
+    weights = {f"c{n}": float(weight) for n, (weight, _) in enumerate(drawn)}
+    judged = {f"c{n}": Reading("judged", value, "") for n, (_, value) in enumerate(drawn)}
     total = sum(abs(weight) for weight, _ in drawn)
-    reading = overall(rubric, "i1", said)
-    if not total:
-        assert reading.value is None
-        return
-    # Twin: the mean by |weight|, in which what should not be there counts as its opposite.
-    mean = sum(abs(w) * (v if w > 0 else 1 - v) for w, v in drawn) / total
-    assert reading.value == pytest.approx(mean)
-    assert 0 <= reading.value <= 1
+    _, value, _ = overall(weights, judged)
+    if total:
+        # Twin: the mean by |weight|, in which what should not be there counts as its opposite.
+        mean = sum(abs(w) * (v if w > 0 else 1 - v) for w, v in drawn) / total
+        assert value == pytest.approx(mean)
+        assert 0 <= value <= 1
+    else:
+        assert value is None
+    # Twin of the points: what is gained of what can be gained, as HealthBench counts it, kept from 0 to 1.
+    most = sum(w for w, _ in drawn if w > 0)
+    _, share, _ = overall(weights, judged, points=True)
+    assert share == (pytest.approx(min(max(sum(w * v for w, v in drawn) / most, 0), 1)) if most else None)
     for state in ("unparsed", "cannot-assess"):
-        assert overall(rubric, "i1", {**said, "c0": Reading(state, None, "")}).state == state
+        assert overall(weights, {**judged, "c0": Reading(state, None, "")})[:2] == (state, None)
 
 
 def test_criteria_of_an_item_come_after_those_of_all() -> None:

@@ -34,7 +34,8 @@ def written(folder: Path, text: str = GOOD) -> Path:
 
 
 def test_what_ships_is_made_of_the_criteria_of_the_suites() -> None:
-    assert set(shipped_rubrics()) == {"blend-errors", "correct", "eecc-adaptation", "kalahi-criteria", "pairwise"}
+    shipped = {"blend-errors", "correct", "eecc-adaptation", "item-criteria", "kalahi-criteria", "pairwise"}
+    assert set(shipped_rubrics()) == shipped
     for name, suite in (("kalahi-criteria", "kalahi"), ("blend-errors", "blend"), ("eecc-adaptation", "eecc")):
         criteria = load("suites", suite).criteria
         assert [(c.code, c.name, c.question["en"]) for c in load_rubric(name).criteria] == [c[:3] for c in criteria]

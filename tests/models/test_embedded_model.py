@@ -7,9 +7,11 @@ import math
 import pytest
 from released_sums import RECORD, plain_arguments, plain_sum, released, scoring_request, sources
 
+import kapwa
 from kapwa.errors import ModelError
 from kapwa.models import embedded
 from kapwa.models.base import ModelOptions
+from kapwa.runs.preview import count_tokens, preview
 
 torch = pytest.importorskip("torch", reason="the local backend needs torch: pip install 'kapwa[local]'")
 
@@ -63,6 +65,19 @@ def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
         assert score.boundary == ("merged" if shared < len(alone) else "clean")
         assert score.logprob_sum == pytest.approx(plain_sum(smollm2, joint, shared), abs=2e-3)
         assert score.n_tokens == len(joint) - shared
+
+
+def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(smollm2):
+    requests = preview(kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)).distinct
+    by_characters = count_tokens(requests, "openai", "x", ModelOptions())
+    longest = [sum(len(m.content) for m in r.messages) * len(r.continuations) for r in requests]
+    assert by_characters.read >= sum(longest) / 4  # a served model is sent the prompt with each continuation
+    assert by_characters.written == 0
+    assert "characters" in by_characters.how
+    own = count_tokens(requests, "smollm2", "", ModelOptions())
+    encoded = [smollm2._encoder.request(request) for request in requests]
+    assert own.read == sum(e.prompt_tokens + sum(len(p.tokens) - p.start for p in e.paths) for e in encoded)
+    assert own.how == "by the model's own tokenizer"
 
 
 # One in so many requests is asked of the model and held against the record of the plain loop over all of them; one in

@@ -16,7 +16,7 @@ from test_canary import CANARY, contents, leaks
 import kapwa
 import warm
 
-KILLS = 4  # of a verb, half at random times, half before or after an answer is written
+KILLS = 3  # of a verb, at random times, and one before or after an answer is written
 KILLED = """
 import os, signal, sys
 from kapwa.cli import main

@@ -1,4 +1,4 @@
-"""Judged runs and analyses on a Ray of this machine, of which a replica or the driver is killed on the way."""
+"""Judged runs and analyses on a Ray of this machine, of which the driver is killed on the way."""
 
 import json
 import os
@@ -134,55 +134,34 @@ def judged(server: StubProcess, tmp_path_factory: pytest.TempPathFactory) -> dic
     return tables(folder / finished(folder, server.url, *JUDGED)["path"])
 
 
-@pytest.mark.parametrize(
-    ("whom", "at", "by"),
-    [
-        ("replica", "stub", signal.SIGKILL),
-        ("driver", "other", signal.SIGKILL),
-    ],
-)
-def test_a_judged_run_on_ray_outlives_a_kill(
-    tmp_path: Path,
-    ray_folder: str,
-    server: StubProcess,
-    judged: dict[str, bytes],
-    whom: str,
-    at: str,
-    by: signal.Signals,
+def test_a_judged_run_on_ray_outlives_its_driver(
+    tmp_path: Path, ray_folder: str, server: StubProcess, judged: dict[str, bytes]
 ) -> None:
-    """Killed while the model is asked ("stub"), or while the judge ("other") is; test_ray_jobs has SIGTERM."""
+    """Killed while the judge is asked; test_ray_runs kills replicas, and test_ray_jobs has SIGTERM."""
 
-    def asked(model: str = at) -> int:
-        return sum(one["asked"]["model"] == model for one in server.arrivals())
+    def asked() -> int:
+        return sum(one["asked"]["model"] == "other" for one in server.arrivals())
 
     before = asked()
     process = started(tmp_path, ray_folder, server.url, *JUDGED, *RAY)
     wait_until(lambda: asked() >= before + 6, process)
-    if whom == "driver":  # a busy machine may take long to hand over the first answers
-        wait_until(lambda: all(stores(tmp_path)) if at == "other" else stores(tmp_path)[0], process)
-    if whom == "replica":
-        wait_until(lambda: replicas(process.pid), process)
-        os.kill(replicas(process.pid)[0], by)
-        out, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-        made = json.loads(out)
-    else:
-        there = replicas(process.pid)
-        os.kill(process.pid, by)
-        said = process.communicate(timeout=PATIENCE)[1]
-        assert process.returncode == -by, said
-        assert "Traceback" not in said
-        wait_until(lambda: not processes(ray_folder))  # what Ray started ends with who started it
-        wait_until(lambda: not any(_command(pid) for pid in there))  # and asks until it has noticed
-        kept, kept_verdicts = stores(tmp_path)
-        assert kept
-        assert bool(kept_verdicts) == (at == "other")
-        before = len(server.arrivals())
-        made = finished(tmp_path, server.url, *JUDGED)
-        answers, verdicts = stores(tmp_path)
-        assert kept <= answers
-        assert kept_verdicts <= verdicts
-        assert len(server.arrivals()) - before == len(answers - kept) + len(verdicts - kept_verdicts), "asked twice"
+    wait_until(lambda: all(stores(tmp_path)), process)  # a busy machine may take long to hand over the first answers
+    there = replicas(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    said = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == -signal.SIGKILL, said
+    assert "Traceback" not in said
+    wait_until(lambda: not processes(ray_folder))  # what Ray started ends with who started it
+    wait_until(lambda: not any(_command(pid) for pid in there))  # and asks until it has noticed
+    kept, kept_verdicts = stores(tmp_path)
+    assert kept
+    assert kept_verdicts
+    before = len(server.arrivals())
+    made = finished(tmp_path, server.url, *JUDGED)
+    answers, verdicts = stores(tmp_path)
+    assert kept <= answers
+    assert kept_verdicts <= verdicts
+    assert len(server.arrivals()) - before == len(answers - kept) + len(verdicts - kept_verdicts), "asked twice"
     assert made["manifest"]["status"] == "complete"
     assert tables(tmp_path / made["path"]) == judged
 

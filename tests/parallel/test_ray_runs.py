@@ -28,6 +28,7 @@ from tiny_suite import TinyTask  # noqa: E402
 
 import kapwa  # noqa: E402
 from kapwa.errors import ModelError  # noqa: E402
+from kapwa.parallel import ray_model  # noqa: E402
 from kapwa.parallel.base import Ray  # noqa: E402
 from kapwa.parallel.ray_model import RayModel  # noqa: E402
 from kapwa.runs.progress import Snapshot  # noqa: E402
@@ -285,7 +286,8 @@ def test_errors_of_the_model_come_out_as_they_are(tmp_path: Path, start: Start) 
     assert "to resume" in bug.value.__notes__[-1]
 
 
-def test_a_model_that_cannot_be_loaded(start: Start) -> None:
+def test_a_model_that_cannot_be_loaded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_model, "MAX_RESTARTS", 1)
     with pytest.raises(ModelError, match="no such weights") as caught:
         start("Unloadable", ONE)
     assert caught.value.hint == "Name others."

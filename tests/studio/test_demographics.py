@@ -81,7 +81,7 @@ def test_a_project_asks_what_it_chose_and_people_say_what_they_want_to(
     assert member.background == {"age_band": "25-34", "locality": "Sagada", "Sa bayan o sa baryo?": "baryo"}
     assert not member.background_public
     event = Event.objects.last()
-    assert (event.kind, event.body["scopes"]) == ("member.agreed", ["background"])
+    assert (event.kind, event.body["scopes"]) == ("member.changed", ["background"])
     assert "Sagada" not in json.dumps(list(Event.objects.values_list("body", flat=True)), ensure_ascii=False)
     # Whoever empties all fields has nothing kept.
     berto.post("about/", {"locality": " ", "agree": "on", "public": "on"})

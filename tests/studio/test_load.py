@@ -40,13 +40,13 @@ def host_and_port(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
         server.wait()
 
 
-@pytest.mark.parametrize(("through", "questions"), [("sync", 40), ("desk", 8)])
-def test_many_people_write_at_once(bench: Any, tmp_path: Path, through: str, questions: int) -> None:
+def test_many_people_write_at_once(bench: Any, tmp_path: Path) -> None:
     """Speed is measured by the benchmark, on a machine of its own; here nothing may fail or be lost.
 
-    At the desk there are fewer questions than people, so that some of them must wait for others.
+    At the desk there are fewer questions than people, so that some of them must wait for others. What phones send is
+    counted where the server is killed, below, and on PostgreSQL.
     """
-    found = bench.measure(tmp_path, clients=12, seconds=1.5, through=through, questions=questions)
+    found = bench.measure(tmp_path, clients=12, seconds=1.5, through="desk", questions=8)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
     assert found["writes"] >= 12  # as many as there are people
 

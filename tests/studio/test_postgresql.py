@@ -56,12 +56,15 @@ def test_the_walk_erasure_and_archives_on_a_server(server: str) -> None:
     files = [str(HERE / f"test_{name}.py") for name in (*names, "studio_ratings")]
     files.append(f"{HERE / 'test_security.py'}::test_a_character_that_no_database_keeps_is_no_fault_of_ours")
     # What looks into SQLite's files, what no database has a part in, and what reaches no table that another does not.
-    skipped = "not byte and not nothing_of_a_removed and not a_removed_text and not earlier_database"
-    skipped += " and not as_everybody and not in_a_row and not twelve_thousand and not five_hundred and not scripts_in"
-    skipped += " and not browser_keeps and not hammers and not few_times and not three_validators and not adaptation"
-    skipped += " and not each_kind_of_fault" + "".join(f" and not course[{seed}]" for seed in range(1, 6))
+    skipped = (
+        "byte or nothing_of_a_removed or a_removed_text or earlier_database or as_everybody or in_a_row or "
+        "twelve_thousand or five_hundred or scripts_in or browser_keeps or hammers or few_times or three_validators or "
+        "adaptation or each_kind_of_fault or three_people_rate or recorded_draw or pairs_are_blind or several_draws or "
+        "words_of_an_erased or command_line or sample_packs_come or takes_a_backup or under_other_settings or "
+        "loads_in_datasets or agreement_on_the_page or agreement_is_that or who_is_here_and or real_texts"
+    ) + "".join(f" or course[{seed}]" for seed in range(1, 6))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", skipped, *files],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", f"not ({skipped})", *files],
         env={**os.environ, "KAPWA_TEST_POSTGRESQL": server},
         capture_output=True,
         text=True,
@@ -78,7 +81,7 @@ def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
-    found = bench.measure(tmp_path, clients=12, seconds=3, database=server, through="sync", questions=40)
+    found = bench.measure(tmp_path, clients=8, seconds=1.5, database=server, through="sync", questions=40)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
     assert found["writes"] > 20
 

@@ -147,8 +147,8 @@ def test_every_page_with_every_method_as_everybody(project: Any, filled: dict[st
                 assert stranger.headers["Location"].startswith("/enter/")
             # To somebody of another project, with every role there, this one does not exist.
             assert outsider.client.generic(method, path).status_code == (404 if exists else 405), (page.name, method)
-            # A method that a page does not have is the same to all who are in the project.
-            for role, who in everybody.items() if exists else list(everybody.items())[:1]:
+            # A method that a page does not have is the same to all who are in the project; HEAD asks whom GET asks.
+            for role, who in everybody.items() if exists and method != "HEAD" else list(everybody.items())[:1]:
                 if page.name == "withdraw" and method == "POST":
                     continue  # would end the visit; held in test_erasure
                 got = who.client.generic(method, path).status_code

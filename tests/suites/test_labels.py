@@ -105,7 +105,13 @@ def test_the_digest_and_the_manifest_change_only_with_the_table(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("task", "pack"),
-    [("kalahi/mc", "filipino"), ("blend/saq", "us"), ("eecc/qa", "cities"), ("opinions/survey", "market-days")],
+    [
+        ("kalahi/mc", "filipino"),
+        ("blend/saq", "us"),
+        ("eecc/qa", "cities"),
+        ("opinions/survey", "market-days"),
+        ("longform/criteria", "daily-life"),
+    ],
 )
 def test_every_form_reads_labels(task: str, pack: str, tmp_path: Path) -> None:
     folder = shutil.copytree(PACKS / task.partition("/")[0] / "packs" / pack, tmp_path / "pack")

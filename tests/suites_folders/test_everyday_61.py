@@ -20,7 +20,7 @@ LOCALES = [
     "sv-SE", "sw-KE", "ta-IN", "ta-SG", "th-TH", "tr-TR", "uk-UA", "vi-VN", "zh-CN", "zh-SG",
 ]
 # fmt: on
-ITEMS = 6
+ITEMS = 2
 MAPPING = {
     **{"form": "blend/saq", "table": "answers.tsv", "parts": {"id": "{locale}_{number}"}},
     **{"columns": {"locale": "locale", "id": "number", "answers": "answers"}, "separators": {"answers": "|"}},

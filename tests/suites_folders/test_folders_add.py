@@ -15,7 +15,13 @@ from kapwa.errors import DataError, UsageError
 from kapwa.suites.folders.adding import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
 from kapwa.user_suites import registered
 
-TASKS = {"kalahi": ("mc", "open"), "blend": ("saq",), "eecc": ("qa", "stories"), "opinions": ("survey",)}
+TASKS = {
+    "kalahi": ("mc", "open"),
+    "blend": ("saq",),
+    "eecc": ("qa", "stories"),
+    "opinions": ("survey",),
+    "longform": ("criteria",),
+}
 
 
 @pytest.mark.parametrize("form", FORMS)

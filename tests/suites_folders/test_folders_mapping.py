@@ -9,11 +9,13 @@ import yaml
 
 import kapwa
 from kapwa.cli.options import parse_list, parse_where
+from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.places import places
 from kapwa.suites.blend.questions import culture_of, people_said
 from kapwa.suites.folders.adding import add_suite, check_folder
 from kapwa.suites.folders.convert import country_of, language_of
+from kapwa.suites.folders.layout import laid_out
 
 SHORT = """locale\tid\tquestion\tanswers
 es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta
@@ -423,3 +425,30 @@ def test_a_culture_with_a_comma_can_be_chosen_and_others_left_out(tmp_path: Path
         cultures("!Mexco")
     with pytest.raises(UsageError, match="Nothing is left"):
         cultures("UK,!UK")
+
+
+def test_words_in_a_table_beside_the_mapping(tmp_path: Path) -> None:
+    mapping = FOUR_MAP | {
+        "value_tables": {"country": "names.csv"},
+        "values": {"country": {"Peru": "The Andes"}},
+    }
+    names = "theirs,ours\nMexico,Northern Mexico\nPeru,Peru\n"
+    place = folder(tmp_path / "four", mapping, four_csv=FOUR, names_csv=names)
+    asked = [(item.culture, item.fields["question"]) for item in kapwa.load_task("blend/mcq", data=place).items()]
+    assert asked[0] == ("Northern Mexico", "What is pressed for oil here?")
+    assert asked[-1] == ("The Andes", "What is knitted here?")
+    (place / "names.csv").write_text(names.replace("Peru,Peru", "Mexico,Peru"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"names\.csv, row 3, column 'theirs': 'Mexico' stands there twice"):
+        kapwa.load_task("blend/mcq", data=place)
+
+
+def test_nothing_of_a_mapped_table_is_written_to_be_read(tmp_path: Path) -> None:
+    place = folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT)
+    with laid_out(place, place / "mapping.yaml") as laid:
+        assert {path.name: path.stat().st_size for path in laid.folder.glob("*.jsonl")} == {
+            "questions.jsonl": 0,
+            "answers.jsonl": 0,
+        }
+        assert len(read_records(laid.folder / "answers.jsonl").records) == 7
+    task = kapwa.load_task("blend/saq", data=place)
+    assert {group.en for item in task.items() for group in item.fields["answers"] if item.language != "en"} == {()}

@@ -215,6 +215,7 @@ TABLES = {
     "blend": {"questions": "blend.question", "answers": "blend.answer"},
     "eecc": {"templates": "eecc.template", "concepts": "eecc.concept", "identities": "eecc.identity"},
     "opinions": {"opinions": "opinions.opinion"},
+    "longform": {"longform": "longform.question"},
 }
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import kapwa
+from kapwa.errors import DataError
 from kapwa.records import Item
 from kapwa.suites.folders.adding import check_folder
 
@@ -14,14 +15,18 @@ MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 FOLDERS = sorted(path.name for path in MAPPINGS.iterdir() if path.is_dir())
 # How many rows are asked, of how many cultures, in which languages; and what guessing scores.
 EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
+    "amammere": (20, 2, {"en"}, 1 / 4),
     "arabculture": (20, 4, {"ar"}, 1 / 3),
+    "calmqa": (14, 4, {"ar", "hi", "sm", "es"}, None),
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
     "culturalbench-hard": (20, 4, {"en"}, 1 / 2),
+    "geomlama": (20, 5, {"en"}, None),
     "global-mmlu": (10, 2, {"am", "fil"}, 1 / 4),
     "include": (20, 4, {"sq", "eu", "ta", "sw"}, 1 / 4),
     "milu": (20, 2, {"hi", "or"}, 1 / 4),
     "normad": (20, 4, {"en"}, 1 / 3),
     "normad-ladder": (60, 4, {"en"}, 1 / 3),
+    "rubric-set": (20, 4, {"am", "en", "es", "fil"}, None),
     "semeval-2026-task-7-choice": (20, 4, {"ms", "ta", "en", "ga"}, 1 / 4),
     "semeval-2026-task-7-short": (20, 4, {"es", "en", "id", "am"}, None),
 }
@@ -57,12 +62,14 @@ def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
     checked = check_folder(MAPPINGS / name)
     assert checked.errors == []
     (task_name,) = checked.tasks
-    chosen: dict[str, Any] = {} if chance else {"variant": "local/inst-4"}
-    task = kapwa.load_task(f"blend/{task_name}", data=MAPPINGS / name, **chosen)
+    chosen: dict[str, Any] = {"variant": "local/inst-4"} if task_name == "saq" else {}
+    task = kapwa.load_task(f"{checked.form}/{task_name}", data=MAPPINGS / name, **chosen)
     items = task.items()
     assert len(items) == rows
     assert len({item.culture for item in items}) == cultures
     assert {item.language for item in items} == languages
+    if task_name == "criteria":  # what an answer meets is said by verdicts
+        return
     metric = "mcq_acc" if chance else "sem_b"
     assert score(task, right_reply, metric) == 1.0
     assert score(task, wrong_reply, metric) == 0.0
@@ -75,6 +82,14 @@ def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
         assert [floor.value for floor in floors] == [pytest.approx(chance)]
 
 
+def test_criteria_come_with_their_points() -> None:
+    first, *_ = kapwa.load_task("longform/criteria", data=MAPPINGS / "rubric-set").items()
+    assert first.fields["weights"] == (5.0, 3.0, -4.0)
+    assert first.fields["criteria"][1] == "Gives a reason; names who expects it", "a list is not parted again"
+    general, *_ = kapwa.load_task("longform/criteria", data=MAPPINGS / "calmqa").items()
+    assert general.fields["weights"] == (2.0, 1.0, -2.0)
+
+
 def test_a_column_of_another_name_is_named(tmp_path: Path) -> None:
     source = MAPPINGS / "normad"
     (tmp_path / "mapping.yaml").write_bytes((source / "mapping.yaml").read_bytes())
@@ -83,3 +98,29 @@ def test_a_column_of_another_name_is_named(tmp_path: Path) -> None:
     (problem,) = check_folder(tmp_path).errors
     assert (problem.row, problem.column) == (1, "Gold Label")
     assert "Gold_Labels" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "file", "row", "column", "message"),
+    [
+        (', "points": 3', "", "rubrics.jsonl", 1, "rubrics[*].points", "has 2 entries for 3 criteria"),
+        ('"points": 3', '"points": 0', "rubrics.jsonl", 1, "rubrics[*].points", "'0' is no weight"),
+        ('"criterion"', '"text"', "rubrics.jsonl", 1, "rubrics[*].criterion", "is empty"),
+        ("table:", "constants: {topic: [a, b]}\ntable:", "mapping.yaml", None, None, "'topic' is a list"),
+        ("  criteria: rubrics[*].criterion\n", "", "mapping.yaml", None, None, "criteria is missing"),
+    ],
+)
+def test_what_is_wrong_with_criteria_is_named_where_it_stands(
+    old: str, new: str, file: str, row: int | None, column: str | None, message: str, tmp_path: Path
+) -> None:
+    for name in ("mapping.yaml", "rubrics.jsonl"):
+        text = (MAPPINGS / "rubric-set" / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace(old, new, 3), encoding="utf-8")
+    try:
+        problems: Any = check_folder(tmp_path).errors
+    except DataError as error:
+        problems = [error]
+    assert problems
+    assert message in problems[0].message
+    assert Path(problems[0].path).name == file
+    assert row is None or (problems[0].row, problems[0].column) == (row, column)

@@ -205,6 +205,7 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: 
 
 def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
     """Show what would be asked, and for each model how many tokens that is and what it costs."""
+    from kapwa.datasets.conversations import shown
     from kapwa.loading import checked_spec
     from kapwa.report.wording import count, label_text
     from kapwa.runs.preview import count_tokens, preview
@@ -222,7 +223,7 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     for request in seen.first[:_SHOWN]:
         tell(f"--- the first request of the variant {label_text(request.variant)}: item {label_text(request.item_id)}")
         for message in request.messages:
-            tell(f"[{message.role}]\n{message.content}")
+            tell(f"[{message.role}]\n{shown(message)}")
         for text in request.continuations:
             tell(f"[scored after it] {text}")
         tell("")

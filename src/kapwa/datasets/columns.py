@@ -47,14 +47,11 @@ def guess(table: Table, columns: Sequence[Column]) -> dict[str, str]:
 
     Several may be one that holds ``many`` texts; a column that is none of them is left out.
     """
-    from rapidfuzz import fuzz, process
-
-    known = _names(columns)
+    known = names_of(columns)
     many = {column.name for column in columns if column.many}
     chosen: dict[str, str] = {}
     for heading in table.header:
-        match = process.extractOne(_plain(heading), list(known), scorer=fuzz.ratio, score_cutoff=_SAME_NAME)
-        name = known[match[0]] if match else ""
+        name = named_by(heading, known)
         if name in many or (name and name not in chosen.values()):
             chosen[heading] = name
     looks = {
@@ -67,7 +64,15 @@ def guess(table: Table, columns: Sequence[Column]) -> dict[str, str]:
     return chosen
 
 
-def _names(columns: Sequence[Column]) -> dict[str, str]:
+def named_by(heading: str, known: Mapping[str, str]) -> str:
+    """Return which column a heading names, for all that differs a little; "" where it names none of ``known``."""
+    from rapidfuzz import fuzz, process
+
+    match = process.extractOne(_plain(heading), list(known), scorer=fuzz.ratio, score_cutoff=_SAME_NAME)
+    return known[match[0]] if match else ""
+
+
+def names_of(columns: Sequence[Column]) -> dict[str, str]:
     """Return the names of columns by what they may be called, in small letters."""
     listed = {row["name"]: row["words"].split(";") for row in table_rows(NAMES)}
     known = {_plain(column.name): column.name for column in columns}

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from kapwa.datasets.card import CARD_NAME, LABELS_NAME, Card, card_findings
 from kapwa.datasets.findings import DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
-from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_model, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, Table, in_memory, read_model, read_records
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.files import digest
 
@@ -198,7 +198,8 @@ class DataSet:
         inside = self.path is not None and self.path in file.parents
         relative = file.relative_to(self.path).as_posix() if self.path and inside else file.name
         with contextlib.suppress(OSError):  # a file that cannot be read is already among the problems
-            self.files[name or relative] = file.read_bytes()
+            held = in_memory.get({}).get(file)
+            self.files[name or relative] = held.content if held else file.read_bytes()
 
     def read_card(self, folder: Path, name: str = "") -> Defaults:
         """Read the folder's card, if it has one, and return the culture and language that it gives to rows.

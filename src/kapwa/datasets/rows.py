@@ -340,7 +340,11 @@ def _written_texts(
     more = [name for name in table.header if re.fullmatch(model.more_columns, name)]
     marked += [(name, WrittenIn(name.partition("_")[2], prose=False)) for name in more]
     english = [column for column, mark in marked if mark.language == "en"]
-    for record in table.records:
+    # Of names nothing is looked at but question marks.
+    for name, mark in [pair for pair in marked if not pair[1].prose]:
+        if not any("?" in str(record.cells.get(name, "")) for record in table.records):
+            marked.remove((name, mark))
+    for record in table.records if marked else ():
         local = language_of(record) if language_of else str(record.cells.get("language", "")).strip() or usual
         glosses = {record.cells.get(column) for column in english}
         for column, mark in marked:
@@ -388,7 +392,7 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
         # "?" where each letter was: several, or one alone, and no letter left of the language's script.
         lost = [
             bool(_RUN.search(text) and scripts and not has_script(text, scripts))
-            if _LETTER.search(text)
+            if "?" in text and _LETTER.search(text)
             else bool(_RUN.search(text)) or text.strip() == "?"
             for text in (cell.text for cell in written)
         ]
@@ -401,7 +405,7 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
             problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))
             continue
         for cell, gone in zip(written, lost, strict=True):
-            inside = None if "://" in cell.text else _IN_A_WORD.search(cell.text)
+            inside = None if "?" not in cell.text or "://" in cell.text else _IN_A_WORD.search(cell.text)
             if gone:
                 message = f"holds '?' where letters should be. {_LOST}"
             elif inside:

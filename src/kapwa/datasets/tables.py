@@ -6,6 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +19,7 @@ from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
 from kapwa.files import check_ordinary, read_text
 from kapwa.languages.codes import NO_TAG, tag_hint
-from kapwa.tables_io import MAX_CELL, Cell, Record, Table, read_parts, refuse_half, separator_of
+from kapwa.tables_io import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Record, Table, read_parts, refuse_half, separator_of
 
 __all__ = ["Cell", "Record", "Table", "load_yaml", "peek_header", "read_model", "read_records", "shipped_card"]
 
@@ -30,6 +32,28 @@ _Place = tuple[str | int, ...]
 # Far more than any card or pack needs; a file beyond them is damaged, or a trap made of aliases.
 _MAX_DEPTH = 12
 _MAX_NODES = 500_000
+_FLAT = "Write each value out, without '&' and '*', a few levels deep."
+
+
+class InMemory(NamedTuple):
+    """A table that a file stands for, and the bytes that the file would hold."""
+
+    table: Table
+    content: bytes
+
+
+# What files are read as, if not as what they hold.
+in_memory: ContextVar[Mapping[Path, InMemory]] = ContextVar("in_memory")
+
+
+@contextmanager
+def standing_in(tables: Mapping[Path, InMemory]) -> Iterator[None]:
+    """Have files, which may be empty, read as these tables: what people wrote need not lie on disk to be read."""
+    token = in_memory.set(tables)
+    try:
+        yield
+    finally:
+        in_memory.reset(token)
 
 
 def read_records(path: Path) -> Table:
@@ -37,12 +61,15 @@ def read_records(path: Path) -> Table:
 
     A cell is text, or a tuple of texts where the format has lists. Line ends inside cells become LF.
     """
+    held = in_memory.get({}).get(path)
+    if held:
+        return held.table
     try:
         table = _yaml_table(path) if path.suffix.lower() in (".yaml", ".yml") else read_parts(path)
     except DataError as error:
         return Table(path, (), (), [error])
     if not table.records and not table.problems:
-        return table._replace(problems=[DataError("holds no rows.", path=path)])
+        return table._replace(problems=[DataError("holds no rows.", path=path, hint=NO_ROWS)])
     records = []
     for row, as_read in table.records:
         cells = dict(as_read)
@@ -141,15 +168,17 @@ def load_yaml(path: Path) -> Located:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.reader.ReaderError as error:
         row = text[: error.position].count("\n") + 1
-        raise DataError(f"holds the character {error.character!r}, which YAML forbids.", path=path, row=row) from None
+        hint = "Delete it, and save the file as UTF-8."
+        message = f"holds the character {error.character!r}, which YAML forbids."
+        raise DataError(message, path=path, row=row, hint=hint) from None
     except yaml.MarkedYAMLError as error:
         hint = "Put texts that hold ': ', '#' or quotes between quotes, and indent with spaces."
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise DataError(f"is not valid YAML ({error.problem}).", path=path, row=line, hint=hint) from None
     except RecursionError:
-        raise DataError("is nested too deeply.", path=path) from None
+        raise DataError("is nested too deeply.", path=path, hint=_FLAT) from None
     if node is None:
-        raise DataError("is empty.", path=path)
+        raise DataError("is empty.", path=path, hint=CUT_OFF)
     lines: dict[_Place, int] = {}
     return Located(_plain_value(node, (), path, lines), lines)
 
@@ -162,7 +191,7 @@ def _plain_value(node: yaml.Node, place: _Place, path: Path, lines: dict[_Place,
     line = node.start_mark.line + 1
     lines.setdefault(place, line)
     if len(place) > _MAX_DEPTH or len(lines) > _MAX_NODES:
-        raise DataError("is nested too deeply, or repeats itself without end.", path=path, row=line)
+        raise DataError("is nested too deeply, or repeats itself without end.", path=path, row=line, hint=_FLAT)
     if isinstance(node, yaml.SequenceNode):
         return [_plain_value(child, (*place, i), path, lines) for i, child in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):
@@ -182,12 +211,14 @@ def _plain_value(node: yaml.Node, place: _Place, path: Path, lines: dict[_Place,
         return _loader.construct_object(node)
     except (yaml.YAMLError, ValueError, LookupError) as error:  # PyYAML lets LookupError out of "!!int ''"
         reason = getattr(error, "problem", None) or error
-        raise DataError(f"holds a value that cannot be read ({reason}).", path=path, row=line) from None
+        hint = "Write it as a text in quotes, without a tag (!)."
+        raise DataError(f"holds a value that cannot be read ({reason}).", path=path, row=line, hint=hint) from None
 
 
 _REMEDIES = {
     "string_type": "Put the value in quotes: to YAML unquoted 1.0 is a number, 2024-05-01 a date, and no means false.",
     "bool_type": "Write true or false, without quotes.",
+    "dict_type": "Write 'name: value' lines below it, indented.",
     "list_type": "Write a list: one '- …' line for each.",
     "string_too_short": "Say it in a few words; write 'none' where there is nothing to say.",
 }
@@ -218,8 +249,11 @@ def _field_error(path: Path, located: Located, model: type[BaseModel], what: str
         if part in model.model_fields:
             message = rest
             place = (part, rest.split("'")[1]) if rest.startswith("'") else (part,)
-    column = ".".join(step for step in place if isinstance(step, str)) or None
-    row = located.line(place)
+    written: _Place = ()  # pydantic's place names the types that a value was tried as, too
+    for step in place:
+        written = (*written, step) if kind == "missing" or (*written, step) in located.lines else written
+    column = ".".join(step for step in written if isinstance(step, str)) or None
+    row = located.line(written)
     hint = _REMEDIES.get(kind) or see.capitalize()
     if kind == "missing":
         message, row, hint = f"is missing from the {what}.", None, f"Add a line '{column}: …'; {see}"

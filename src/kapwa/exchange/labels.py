@@ -13,10 +13,11 @@ from kapwa.datasets.sheets import DRAW, header_of, sheet_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import slug
 from kapwa.judging.apply import with_scorer
-from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, asked_of, population_of, read_draw
+from kapwa.judging.asking import asked_of
+from kapwa.judging.draws import KEY, STRATUM, UNIT, Draw, Population, population_of, read_draw
 from kapwa.judging.labels import READ_ONLY, Label, as_drawn, label_value, sheet_labels, verdicts_of
 from kapwa.judging.plan import MISSING, labels_missing
-from kapwa.judging.verdicts import read_verdicts
+from kapwa.judging.verdicts import of_answers, read_verdicts
 from kapwa.people.filled_sheets import Cell, cell_of
 from kapwa.runs.directory import Run
 from kapwa.tables_io import Row, read_sheet
@@ -139,7 +140,7 @@ def label_counts(folder: Path) -> pl.DataFrame:
     """
     drawn = read_draw(folder)
     labels, _ = read_labels([folder], drawn.asked.criterion, some=False)
-    by_answer = verdicts_of(labels, drawn).group_by("run", *UNIT).agg(label=pl.col("value").mean())
+    by_answer = of_answers(verdicts_of(labels, drawn)).group_by("run", *UNIT).agg(label=pl.col("value").mean())
     answers = drawn.key.join(by_answer, on=["run", *UNIT], how="left", maintain_order="left")
     strata = pl.DataFrame(drawn.strata)
     rows = []
@@ -239,7 +240,9 @@ def write_inspect_labels(verdicts: pl.DataFrame, folder: Path) -> list[Path]:
     if verdicts["system"].n_unique() != len({slug(name) for name in verdicts["system"].unique()}):
         raise UsageError("Two systems have names that differ in signs alone, so their files would be one.")
     files = []
-    for (system,), part in verdicts.filter(pl.col("value").is_not_null()).group_by("system", maintain_order=True):
+    for (system,), part in (
+        of_answers(verdicts).filter(pl.col("value").is_not_null()).group_by("system", maintain_order=True)
+    ):
         lines = []
         for (item, variant, sample), rows in part.group_by("item_id", "variant", "sample", maintain_order=True):
             metadata = {"draw": rows["draw"][0], "rubric": rows["rubric"][0], "system": system, "raters": rows.height}

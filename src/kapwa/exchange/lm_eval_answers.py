@@ -46,7 +46,10 @@ def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
     for key in settings:
         check_known(key, SETTINGS, f"{name} has no setting {key!r}.")
     chosen = {"variant": settings.get("variants"), **{key: settings.get(key) for key in ("data", "where", "limit")}}
-    return open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
+    task = open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
+    if "media" in task.needs:
+        raise UsageError(f"lm-eval asks in texts, and {name} has media.", hint="Use kapwa run, or Inspect.")
+    return task
 
 
 def is_available(metric: str, task: Task) -> bool:

@@ -13,6 +13,7 @@ import polars as pl
 from kapwa.errors import DataError, UsageError
 from kapwa.judging.draws import STRATUM, UNIT, Draw, Population
 from kapwa.judging.transport import AUDITED_SCHEMA
+from kapwa.judging.verdicts import OVERALL, of_answers, of_criteria
 from kapwa.people.agreement import has_majority
 from kapwa.people.labelling import agreement_by_culture, nesting_notes, rater_table
 from kapwa.runs.directory import Run
@@ -30,6 +31,9 @@ _ESTIMATE = {
     **dict.fromkeys(("use", "reason"), pl.String),
     **dict.fromkeys(("shown", "shown_low", "shown_high"), pl.Float64),
 }
+_OF_SCORER = tuple(
+    name for name in _ESTIMATE if name.startswith(("automatic", "bias", "value", "low", "high", "weight", "saving"))
+)
 _WHERE = {**dict.fromkeys(("culture", "language", "variant", "metric"), pl.String), "strata": pl.Int64}
 SCORE_SCHEMA = {"system": pl.String, **_WHERE, **_ESTIMATE, "signature": pl.String}
 DIFFERENCE_SCHEMA = {
@@ -71,6 +75,11 @@ class Audit:
     answers: pl.DataFrame
     notes: tuple[str, ...] = ()
 
+    @property
+    def by_criteria(self) -> bool:
+        """Whether a label sums up verdicts by several criteria."""
+        return self.verdicts.filter(criterion=OVERALL).height > 0
+
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables by the names of their files; the answers of a recorded draw only, which others can use."""
         answers = {"answers": self.answers} if self.draw else {}
@@ -100,7 +109,7 @@ def labelled_answers(population: Population, draw: Draw, verdicts: pl.DataFrame)
             names = ", ".join(entry["system"] for entry in draw.runs)
             hint = "Name the runs as they were, or draw from these with kapwa audit sample."
             raise DataError(f"{run['system']} {what}: draw {draw.id} is of {names}.", hint=hint)
-    labels = verdicts.group_by("run", *UNIT).agg(label=pl.col("value").mean())
+    labels = of_answers(verdicts).group_by("run", *UNIT).agg(label=pl.col("value").mean())
     schema = {name: draw.key.schema[name] for name in UNIT}
     left_out = pl.DataFrame(list(draw.left_out), schema=schema, orient="row")
     return (
@@ -123,7 +132,8 @@ def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> t
     be anything, labels put it right. Raises UsageError for verdicts of people, or several judges, DataError where a run
     has none.
     """
-    judges = verdicts.filter(kind="judge").select("rater", "rubric", "criterion").unique().rows()
+    by_judge = of_answers(verdicts.filter(kind="judge"))
+    judges = by_judge.select("rater", "rubric", "criterion").unique().rows()
     if len(judges) != 1:
         raise UsageError(
             f"The scorer's verdicts are of {len(judges)} judges, rubrics and criteria; one is needed.",
@@ -131,7 +141,7 @@ def with_scorer(population: Population, verdicts: pl.DataFrame, draw: Draw) -> t
         )
     drawn = {run["answers"]: run["run"] for run in draw.runs}
     now = {drawn[run["answers"]]: run["run"] for run in population.runs if run["answers"] in drawn}
-    judged = verdicts.filter(kind="judge").select(pl.col("run").replace(now), *UNIT, judged="value")
+    judged = by_judge.select(pl.col("run").replace(now), *UNIT, judged="value")
     frame = population.frame.join(judged, on=["run", *UNIT], how="left", maintain_order="left", validate="m:1")
     missing = frame["judged"].null_count()
     unread = judged.join(population.frame, on=["run", *UNIT], how="semi").height
@@ -172,23 +182,36 @@ def apply_labels(
         name: run.manifest for name, run in zip(answers["system"].unique(maintain_order=True), runs, strict=True)
     }
     inferred = bool(draw.id)
-    scores = [row for part in _parts(answers) for row in _score_rows(part, draw, manifests, scorer, inferred)]
-    pairs = list(_difference_rows(answers, draw.metric)) if inferred else []
+    unscored = population.unscored
+    judged = answers.with_columns(value=pl.lit(0.0)) if unscored else answers  # any constant says nothing
+    scores = [row for part in _parts(judged) for row in _score_rows(part, draw, manifests, scorer, inferred)]
+    pairs = list(_difference_rows(judged, draw.metric)) if inferred else []
+    estimates = pl.DataFrame(scores, schema=SCORE_SCHEMA)
+    differences = _adjusted(pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA))
+    if unscored:
+        estimates, differences = _without_scorer(estimates), _without_scorer(differences)
     return Audit(
         draw.id,
         draw.rubric,
         draw.asked.question["en"],
         draw.metric,
         scorer or str(runs[0].manifest["metrics"][draw.metric]["title"]),
-        pl.DataFrame(scores, schema=SCORE_SCHEMA),
-        _adjusted(pl.DataFrame(pairs, schema=DIFFERENCE_SCHEMA)),
-        rater_table(verdicts),
-        agreement_by_culture(verdicts, draw.seed),
+        estimates,
+        differences,
+        rater_table(of_criteria(verdicts)),
+        agreement_by_culture(of_criteria(verdicts), draw.seed),
         verdicts,
         _proposals(runs, answers, verdicts, draw),
         answers.with_columns(rubric=pl.lit(draw.rubric), scorer=pl.lit(scorer or draw.metric)).select(*AUDITED_SCHEMA),
         (*notes, *_notes(verdicts, answers, draw)),
     )
+
+
+def _without_scorer(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return estimates of answers that no scorer has scored: people's alone, and nothing of a scorer's."""
+    beside = pl.col("reason").is_in(["few-labels", "no-saving"])
+    reason = pl.when(beside).then(pl.lit("no-scorer")).otherwise("reason")
+    return rows.with_columns(*(pl.lit(None, pl.Float64).alias(name) for name in _OF_SCORER), reason=reason)
 
 
 def _parts(answers: pl.DataFrame) -> list[pl.DataFrame]:
@@ -274,6 +297,8 @@ def _proposals(runs: Sequence[Run], answers: pl.DataFrame, verdicts: pl.DataFram
         questions |= {
             (item, variant): text for item, variant, text in run.items.select("item_id", "variant", asked).rows()
         }
+    if draw.asked.criteria:  # there is no key that a wording could go into
+        return pl.DataFrame(schema=PROPOSAL_SCHEMA)
     wrong = answers.filter(pl.col("value") == 0).select("run", *UNIT, "text")
     votes = verdicts.join(wrong, on=["run", *UNIT]).unique(["item_id", "variant", "text", "rater"], maintain_order=True)
     rows = []
@@ -294,7 +319,7 @@ def _notes(verdicts: pl.DataFrame, answers: pl.DataFrame, draw: Draw) -> tuple[s
         if drawn.has_nulls():
             missing = f"{drawn.null_count()} of {len(drawn)} drawn answers have no label"
             notes.append(f"{missing}; they are taken to be like the others.")
-    cannot = verdicts.filter(state="cannot-assess").height
+    cannot = of_criteria(verdicts).filter(state="cannot-assess").height
     if cannot:
         notes.append(f"{cannot} labels are “cannot assess”: they count neither as right nor as wrong.")
     empty = answers.group_by(STRATUM, maintain_order=True).agg(pl.col("label").count()).filter(pl.col("label") == 0)

@@ -18,8 +18,9 @@ import polars as pl
 from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
-from kapwa.judging.rubrics import CANNOT, YES_NO, load_rubric
-from kapwa.judging.verdicts import ANSWER_SCHEMA, VERDICT_SCHEMA
+from kapwa.judging.asking import Asked, asked_of
+from kapwa.judging.rubrics import CANNOT, YES_NO
+from kapwa.judging.verdicts import ANSWER_SCHEMA
 from kapwa.people.forms import REMARK, check_counts, instructions_for
 from kapwa.people.rating_forms import EMPTY_ANSWER, folder_names, names_model
 from kapwa.runs.directory import Run, load_manifest
@@ -28,8 +29,6 @@ from kapwa.suites.base import is_share
 from kapwa.tables_io import csv_bytes, read_sheet
 
 FORMAT, KEY = 1, "audit-key.csv"
-# Columns of sheets and tables of labels, which no criterion may be called.
-_COLUMNS = {*VERDICT_SCHEMA, "form_id", "question", "question_en", "response"}
 UNIT = ("item_id", "variant", "sample")
 STRATUM = ("culture", "language", "variant")
 KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
@@ -37,31 +36,6 @@ KEY_SCHEMA = {**ANSWER_SCHEMA, "probability": pl.Float64, "text": pl.String}
 FAVOUR = 4
 # A matcher that finds an answer as it stands is hardly ever wrong.
 _SURE_RULES = ("exact", "phrase")
-
-
-class Asked(NamedTuple):
-    """What people are asked of an answer: by which rubric, the column they fill in, and the question by language."""
-
-    rubric: str
-    criterion: str
-    question: dict[str, str]
-
-    def in_language(self, language: str) -> str:
-        """Return the question in a language, with the English after it; in English where no other is known."""
-        words = self.question.get(language, "")
-        return f"{words} ({self.question['en']})" if words and language != "en" else self.question["en"]
-
-
-def asked_of(rubric: str | Path) -> Asked:
-    """Return what a rubric asks people; raise UsageError for one that is not a single question of yes or no."""
-    read = load_rubric(rubric)
-    if read.kind != "criteria" or len(read.criteria) != 1 or read.by_item or read.scale_of(read.criteria[0]) != YES_NO:
-        message = f"The rubric {read.name} is not one question that is answered with yes or no."
-        raise UsageError(message, hint="Labels correct one score. Use the rubric 'correct', or one like it.")
-    if read.criteria[0].code in _COLUMNS:
-        message = f"The criterion of {read.name} is called {read.criteria[0].code!r}, as a column of the sheets is."
-        raise UsageError(message, hint="Give it another code, such as 'right'.")
-    return Asked(read.signed, read.criteria[0].code, dict(read.criteria[0].question))
 
 
 @dataclass(frozen=True)
@@ -78,6 +52,11 @@ class Population:
     frame: pl.DataFrame
     runs: tuple[dict[str, str], ...]
     left_out: tuple[tuple[str, str, int], ...] = ()
+
+    @property
+    def unscored(self) -> bool:
+        """Whether no scorer says anything of these answers, which wait for verdicts."""
+        return self.frame["value"].null_count() == self.frame.height
 
 
 @dataclass(frozen=True)
@@ -137,7 +116,8 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     check_distinct(runs)
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
-    units = [frame.filter(pl.col("value").is_not_null() & pl.col("text").is_not_null()) for frame in frames]
+    told = pl.col("value").is_not_null() | (first["metrics"][name].get("judged_by") == "verdicts")
+    units = [frame.filter(told & pl.col("text").is_not_null()) for frame in frames]
     common = units[0].select(UNIT)
     for frame in units[1:]:
         common = common.join(frame.select(UNIT), on=UNIT, how="semi", maintain_order="left")
@@ -174,7 +154,7 @@ def _answers(run: Run, system: str, metric: str, variants: Sequence[str]) -> pl.
         "value",
         run=pl.lit(run.manifest["signature"]),
         system=pl.lit(system),
-        doubtful=(pl.col("value") < 1) | ~pl.col("sure").fill_null(value=True),
+        doubtful=(pl.col("value") < 1).fill_null(value=False) | ~pl.col("sure").fill_null(value=True),
     )
 
 
@@ -200,17 +180,21 @@ def drawn_as(run: Run, made: Draw) -> str | None:
     return known.get(_digest(_answers(run, "", made.metric, made.variants), "text"))
 
 
-def draw(population: Population, *, n: int, seed: int, rubric: str | Path = "correct", doubtful: bool) -> Draw:
+def draw(population: Population, *, n: int, seed: int, rubric: str | Path | Asked = "correct", doubtful: bool) -> Draw:
     """Draw ``n`` questions of each stratum (all, where it has no more), with all runs' answers to them.
 
     ``doubtful``: questions of which some answer may be judged wrongly are drawn :data:`FAVOUR` times as often. Of
     several samples of an answer one is drawn. Equal arguments give an equal draw. Raises UsageError for impossible
-    counts, and for one question, which leaves out either the doubtful ones or the others.
+    counts, for one question, which leaves out either the doubtful ones or the others, and for a rubric of one question
+    where answers have no score without verdicts on several criteria.
     """
     check_counts(seed=seed, n=n)
     if n < 2:
         raise UsageError("One question of each culture tells nothing of the others.", hint="Draw 40 or more: --n 60")
-    asked = asked_of(rubric)
+    asked = rubric if isinstance(rubric, Asked) else asked_of(rubric)
+    if population.unscored and not asked.criteria:
+        message = f"The rubric {asked.rubric} is one question, and {population.metric} is of several criteria."
+        raise UsageError(message, hint="Draw with --rubric item-criteria.")
     settings = (seed, n, population.metric, asked.rubric, doubtful, population.variants, population.runs)
     name = f"audit-{seed}-{digest({'': json.dumps(settings).encode()})[:8]}"
     strata: list[dict[str, Any]] = []
@@ -286,27 +270,36 @@ def write_draw(
     for culture, folder in folder_names(sorted(made.key["culture"].unique())).items():
         answers = made.key.filter(culture=culture).unique(["answer"], maintain_order=True).sort("answer").to_dicts()
         question = made.asked.in_language(answers[0]["language"])
-        instructions = instructions_for("audit").format(question=question, criterion=made.asked.criterion)
+        kind = "criteria" if made.asked.criteria else "audit"
+        instructions = instructions_for(kind).format(question=question, criterion=made.asked.criterion)
         for person in range(1, people + 1):
             order = shuffled([row["answer"] for row in answers], "rows", made.seed, person)
-            rows = [_sheet_row(answers[i], questions, f"{made.id}-{folder}-p{person}") for i in order]
+            form_id = f"{made.id}-{folder}-p{person}"
+            rows = [row for i in order for row in _sheet_rows(answers[i], questions, form_id, made.asked)]
             sheet = _sheet(f"{folder}-p{person}", rows, (made.asked.criterion, question), instructions)
             files |= {f"{folder}/{name}": content for name, content in render(sheet, formats).items()}
         files[f"{folder}/audit-instructions.md"] = instructions.encode()
     sheets = tuple(out / name for name in files if not name.endswith(".md"))
-    facts = {name: value for name, value in vars(made).items() if name != "key"} | {"asked": made.asked._asdict()}
+    asked = {name: value for name, value in made.asked._asdict().items() if value}
+    facts = {name: value for name, value in vars(made).items() if name != "key"} | {"asked": asked}
     files[DRAW] = (json.dumps({"format": FORMAT, **facts}, ensure_ascii=False, indent=2) + "\n").encode()
     files[KEY] = csv_bytes(list(KEY_SCHEMA), made.key.rows())
     write_files(files, out)
     return Drawn(made, sheets, out / KEY, _notes(made))
 
 
-def _sheet_row(row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str) -> list[str]:
+def _sheet_rows(
+    row: dict[str, Any], questions: dict[tuple[str, str], dict[str, Any]], form_id: str, asked: Asked
+) -> list[list[str]]:
+    """The rows of an answer on a sheet: one, or one for each criterion."""
     item = questions[row["item_id"], row["variant"]]
-    asked = str(item.get("question") or item["prompt"])
-    english = str(item.get("question_en") or "")
+    # After a conversation the question alone would not do.
+    question = str(item["prompt"] if "messages" in item else item.get("question") or item["prompt"])
+    english = str(item.get("question_en") or (item.get("gloss") if asked.criteria else "") or "")
     text = row["text"].strip() or EMPTY_ANSWER
-    return [form_id, row["answer"], asked, "" if english == asked else english, text, "", ""]
+    criteria = asked.criteria[row["item_id"]] if asked.criteria else {"": ""}
+    shown = [form_id, row["answer"], question, "" if english == question else english, text]
+    return [[*shown, code, words, "", ""] for code, words in criteria.items()]
 
 
 def _sheet(name: str, rows: Sequence[Sequence[str]], asked: tuple[str, str], instructions: str) -> Sheet:
@@ -317,13 +310,14 @@ def _sheet(name: str, rows: Sequence[Sequence[str]], asked: tuple[str, str], ins
         Column("question", 44),
         Column("question_en", 36),
         Column("response", 60),
+        Column("criterion", 9),
+        Column("criterion_text", 44),
         Column(asked[0], 14, allowed, asked),
         REMARK,
     ]
-    if not any(row[3] for row in rows):
-        del columns[3]
-        rows = [[*row[:3], *row[4:]] for row in rows]
-    return Sheet(name, columns, rows, instructions)
+    optional = ("question_en", "criterion", "criterion_text")
+    kept = [i for i, column in enumerate(columns) if column.name not in optional or any(row[i] for row in rows)]
+    return Sheet(name, [columns[i] for i in kept], [[row[i] for i in kept] for row in rows], instructions)
 
 
 def _notes(made: Draw) -> tuple[str, ...]:

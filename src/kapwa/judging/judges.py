@@ -19,8 +19,8 @@ from kapwa.errors import UsageError, check_whole
 from kapwa.files import digest
 from kapwa.judging.probes import FIRST_EACH_TIME, INCONSISTENT, probe_changes
 from kapwa.judging.prompts import Change, Reading, ToJudge, prompt_of, read_reply
-from kapwa.judging.rubrics import OVERALL, Rubric
-from kapwa.judging.verdicts import Verdict, verdict_frame
+from kapwa.judging.rubrics import Rubric, overall
+from kapwa.judging.verdicts import OVERALL, Verdict, verdict_frame
 from kapwa.models.base import Model, check_capabilities
 from kapwa.records import Message, Params, Request, Response, request_key
 from kapwa.runs.cache import AnswerCache
@@ -190,7 +190,8 @@ def _verdicts(judging: Judging, rater: str, parts: Sequence[tuple[Asked, Respons
             orders = [[readings[criterion.code] for readings in sample] for sample in samples.values()]
             by_code[criterion.code] = _of_samples([_of_orders(order) for order in orders])
         if rubric.sums_up:
-            by_code[OVERALL] = overall(rubric, judged.item.id, by_code)
+            weights = {criterion.code: criterion.weight for criterion in rubric.criteria_for(judged.item.id)}
+            by_code[OVERALL] = Reading(*overall(weights, by_code, points=rubric.points))
         for code, (state, value, remark) in by_code.items():
             about = {"rater": rater, "kind": "judge", "rubric": rubric.signed, "criterion": code}
             yield Verdict(**judged.place, **about, state=state, value=value, remark=remark)  # type: ignore[arg-type]
@@ -217,23 +218,6 @@ def _of_samples(readings: Sequence[Reading]) -> Reading:
         return Reading("judged", sum(values) / len(values), words)
     (state, _), *_ = Counter(reading.state for reading in readings if reading.state != "judged").most_common()
     return next(reading for reading in readings if reading.state == state)
-
-
-def overall(rubric: Rubric, item_id: str, readings: Mapping[str, Reading]) -> Reading:
-    """Return the weighted sum of the verdicts on one answer, from 0 (the worst) to 1 (the best possible).
-
-    (Σ w v − Σ of negative w) / Σ |w|: the mean by |w|, in which a criterion of negative weight counts as its opposite.
-    An answer with a criterion that has no verdict has none overall: nothing is filled in.
-    """
-    weights = {criterion.code: criterion.weight for criterion in rubric.criteria_for(item_id)}
-    for state in ("unparsed", "cannot-assess"):
-        if missing := [code for code in weights if readings[code].state == state]:
-            return Reading(state, None, f"no verdict by {', '.join(missing)}")
-    total = sum(map(abs, weights.values()))
-    if not total:
-        return Reading("cannot-assess", None, "every weight is 0")
-    gained = sum(weight * (readings[code].value or 0.0) - min(weight, 0.0) for code, weight in weights.items())
-    return Reading("judged", gained / total, "")
 
 
 def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -12,11 +12,13 @@ import polars as pl
 
 from kapwa.datasets.sheets import header_of
 from kapwa.errors import DataError, nearest
-from kapwa.judging.draws import Draw, Population, asked_of, coded
-from kapwa.judging.rubrics import CANNOT
-from kapwa.judging.verdicts import ANSWER_SCHEMA, State, Verdict, verdict_frame
+from kapwa.judging.asking import asked_of
+from kapwa.judging.draws import Draw, Population, coded
+from kapwa.judging.rubrics import CANNOT, overall
+from kapwa.judging.verdicts import ANSWER_SCHEMA, OVERALL, State, Verdict, verdict_frame
 from kapwa.people.filled_sheets import Cell, answer_of, cell_of, refuse_repeats, remark_of
 from kapwa.people.rating_files import parse_answer
+from kapwa.suites.items import grouped
 from kapwa.tables_io import Row
 
 _FORM_ID = re.compile(r"(audit-\d+-[0-9a-f]{8})-(.+-p\d+)")
@@ -40,6 +42,7 @@ class Label(NamedTuple):
     item_id: str = ""
     variant: str = ""
     sample: str = ""
+    criterion: str = ""
     rubric: str = ""
     remark: str = ""
 
@@ -82,7 +85,7 @@ def sheet_labels(rows: Sequence[Row], path: Path, criterion: str) -> Iterator[La
 
 
 def _label(row: Row, path: Path, cell: Cell, state: State, value: float | None) -> Label:
-    names = ("answer", "system", "item_id", "variant", "sample", "rubric")
+    names = ("answer", "system", "item_id", "variant", "sample", "criterion", "rubric")
     named = {name: cell_of(row, path, name).text for name in names}
     form_id = cell_of(row, path, "form_id").text
     form = _FORM_ID.fullmatch(form_id)
@@ -103,8 +106,9 @@ def as_drawn(population: Population, rubric: str) -> Draw:
 def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
     """Return labels as verdicts on the answers of ``draw``; a label of a text that several runs gave is of each.
 
-    Raises DataError for a label of another draw or another rubric, of an answer that was not drawn or that is not
-    named unambiguously, and for two labels of one person on one answer.
+    Where there are several criteria, each person's verdicts on an answer are also summed up. Raises DataError for a
+    label of another draw or another rubric, of an answer that was not drawn or that is not named unambiguously, by a
+    criterion that its question does not have, and for two labels of one person on one answer.
     """
     by_code: dict[str, list[dict[str, object]]] = {}
     by_item: dict[str, list[dict[str, object]]] = {}
@@ -112,19 +116,46 @@ def verdicts_of(labels: Sequence[Label], draw: Draw) -> pl.DataFrame:
         by_code.setdefault(row["answer"], []).append(row)
         for name in (row["item_id"], f"{row['item_id']}/{row['variant']}"):
             by_item.setdefault(name, []).append(row)
-    criterion = draw.asked.criterion
     verdicts, repeats = [], []
     for label in labels:
+        if draw.asked.criteria and label.criterion == OVERALL:
+            continue  # it follows from the others
         _check_same(label, draw)
         answers = by_code.get(label.answer, []) if label.answer and draw.id else by_item.get(label.item_id, [])
         for row in _chosen(label, answers, draw, by_code if label.answer and draw.id else by_item):
+            criterion = _criterion(label, str(row["item_id"]), draw)
             place = {name: row[name] for name in ANSWER_SCHEMA}
             said_by = (label.rater, "person", draw.rubric, criterion, label.state, label.value, label.remark)
             verdicts.append(Verdict(*place.values(), *said_by))  # type: ignore[arg-type, call-arg]  # cells of a typed table
             shown = label.answer or label.item_id
-            repeats.append(((label.rater, *place.values()), label.place, f"{label.rater} labels {shown!r}"))
+            by = f" by {criterion}" if draw.asked.criteria else ""
+            repeats.append(
+                ((label.rater, criterion, *place.values()), label.place, f"{label.rater} labels {shown!r}{by}")
+            )
     refuse_repeats(repeats)
-    return verdict_frame(verdicts)
+    return verdict_frame([*verdicts, *_summed_up(verdicts, draw)])
+
+
+def _criterion(label: Label, item: str, draw: Draw) -> str:
+    """The criterion that a label is by; raise DataError for one that the question does not have."""
+    if not draw.asked.criteria:
+        return draw.asked.criterion
+    if label.criterion not in draw.asked.criteria[item]:
+        hint = nearest(label.criterion, draw.asked.criteria[item])
+        raise label.place.error(f"{label.criterion!r} is no criterion of the question {item}.", hint)
+    return label.criterion
+
+
+def _summed_up(verdicts: Sequence[Verdict], draw: Draw) -> Iterator[Verdict]:
+    """Yield what each person's verdicts on an answer come to, where there are several criteria."""
+    if draw.asked.criteria:
+        for part in grouped(verdicts, lambda v: (v.rater, v.run, v.item_id, v.variant, v.sample)).values():
+            weights = draw.asked.weights[part[0].item_id]
+            # A criterion that somebody passed over has no verdict, which is no "no".
+            by_code = dict.fromkeys(weights, part[0]._replace(state="cannot-assess", value=None))
+            by_code |= {verdict.criterion: verdict for verdict in part}
+            state, value, remark = overall(weights, by_code, points=draw.asked.points)
+            yield part[0]._replace(criterion=OVERALL, state=state, value=value, remark=remark)
 
 
 def _check_same(label: Label, draw: Draw) -> None:

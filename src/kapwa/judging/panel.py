@@ -17,7 +17,7 @@ from kapwa.judging.answers import answers_to_judge
 from kapwa.judging.judges import NOT_CALIBRATED, Judged, Judging, ask_judge, rater_of, summarise
 from kapwa.judging.probes import check_labels, probe_table, probes_of
 from kapwa.judging.rubrics import Rubric, load_rubric
-from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
+from kapwa.judging.verdicts import VERDICT_SCHEMA, of_answers, read_verdicts
 from kapwa.loading import load_model
 from kapwa.models.base import Model, ModelSettings
 from kapwa.people.agreement import ANSWER, judge_agreement, judge_risk
@@ -98,7 +98,7 @@ def judge(
 
 def plan_judging(runs: Sequence[Run], rubric: str | Path | Rubric, **settings: Unpack[JudgeSettings]) -> Judging:
     """Return what would be asked, before anything is; raise UsageError and DataError as :func:`judge` does."""
-    known = load_rubric(rubric)
+    known = load_rubric(rubric).of_runs(runs)
     named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     which = {name: named.pop(name) for name in ("draw", "variant", "where", "limit") if name in named}
     people = named.pop("people", None)
@@ -124,6 +124,8 @@ def ask_panel(
     earlier = _earlier_judges(folder, asked)
     models = {run.manifest["signature"]: str(run.manifest["model"]["id"]) for run in planned.runs}
     by_rater: dict[str, Judged] = {}
+    # Of criteria that each question has of its own a mean by their numbers would say nothing.
+    many = planned.rubric.from_run
     tables: dict[str, list[pl.DataFrame]] = {"probes": [], "agreement": [], "risk": []}
     for spec in dict.fromkeys(judges):
         model = load_model(spec, **(judge_options or {})) if isinstance(spec, str) else spec
@@ -132,17 +134,20 @@ def ask_panel(
                 raise UsageError(f"Two judges are called {rater_of(model)}.", hint=_ELSEWHERE)
             judged = ask_judge(planned, model, folder, **asking)
         by_rater[judged.rater] = judged
-        tables["probes"].append(probe_table(planned.probes, judged.verdicts, judged.changed, models, planned.labels))
+        plain, changed = judged.verdicts, judged.changed
+        if many:
+            plain, changed = of_answers(plain), {name: of_answers(frame) for name, frame in changed.items()}
+        tables["probes"].append(probe_table(planned.probes, plain, changed, models, planned.labels))
         if planned.labels is not None:
-            tables["agreement"].append(judge_agreement(judged.verdicts, planned.labels))
-            tables["risk"].append(judge_risk(judged.verdicts, planned.labels))
+            tables["agreement"].append(judge_agreement(judged.verdicts, planned.labels, pooled=many))
+            tables["risk"].append(judge_risk(judged.verdicts, planned.labels, pooled=many))
     missing = sorted(earlier - by_rater.keys())
     if missing:
         hint = "Name all judges of the panel in one command, the earlier ones too: nothing is asked twice."
         raise UsageError(f"{folder} holds verdicts of {missing[0]}, which this panel leaves out.", hint=hint)
     verdicts = pl.concat([judged.verdicts for judged in by_rater.values()])
     frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
-    frames = {"summary": summarise(verdicts), **frames}
+    frames = {"summary": summarise(of_answers(verdicts) if many else verdicts), **frames}
     about = {"format": FORMAT, "kapwa": version("kapwa"), "asked": asked, "calibration": NOT_CALIBRATED}
     about["judges"] = [judged.record for judged in by_rater.values()]
     record = jsonable({**about, **{name: frame.to_dicts() for name, frame in frames.items()}})

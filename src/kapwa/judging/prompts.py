@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.files import table_rows
-from kapwa.judging.rubrics import CANNOT, Criterion, Rubric, word_of
+from kapwa.judging.rubrics import CANNOT, Criterion, Rubric, in_language, word_of
 from kapwa.judging.verdicts import State
 from kapwa.languages.codes import canonical
 from kapwa.people.rating_forms import EMPTY_ANSWER
@@ -69,7 +69,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
     language = "en" if change.english else item.language
     gloss = str(item.fields.get("gloss") or "")
     asked = gloss if change.english and gloss else str(item.fields.get("prompt") or "")
-    parts = [_in_language(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
+    parts = [in_language(rubric.instruction, language), f"Culture: {item.culture.replace('_', ' ')}"]
     parts.append(f"The question, as it was asked:\n{_fenced(asked)}")
     if gloss and gloss != asked:
         parts.append(f"The question in English:\n{_fenced(gloss)}")
@@ -90,7 +90,7 @@ def prompt_of(rubric: Rubric, judged: ToJudge, change: Change) -> str:
 
 def _criteria(rubric: Rubric, item_id: str, language: str) -> Iterator[str]:
     for criterion in rubric.criteria_for(item_id):
-        yield f"{criterion.code}: {_in_language(criterion.question, language)}"
+        yield f"{criterion.code}: {in_language(criterion.question, language)}"
         for example in criterion.examples:
             why = f" ({example.why})" if example.why else ""
             yield f"For example, the verdict on {example.answer!r} is {json.dumps(example.verdict)}{why}."
@@ -119,13 +119,6 @@ def _form(rubric: Rubric, item_id: str) -> str:
 
 def _words(words: Any) -> str:
     return ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
-
-
-def _in_language(texts: Mapping[str, str], language: str) -> str:
-    """Return a text in ``language``, where there is one, with the English beside it."""
-    near = (tag for tag in texts if canonical(tag) == canonical(language))
-    tag = language if language in texts else next(near, "en")
-    return texts["en"] if tag == "en" else f"{texts[tag]}\n(In English: {texts['en']})"
 
 
 def _fenced(text: str) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -20,14 +20,19 @@ from kapwa.datasets.card import Text
 from kapwa.datasets.tables import read_model
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
-from kapwa.languages.codes import is_language_tag
+from kapwa.judging.verdicts import OVERALL, State
+from kapwa.languages.codes import canonical, is_language_tag
 from kapwa.people.filled_sheets import cell_of, refuse_repeats
 from kapwa.suites.base import rating_suite
 from kapwa.tables_io import read_sheet
 
+if TYPE_CHECKING:
+    from kapwa.runs.directory import Run
+
 SHIPPED = Path(__file__).with_name("rubrics")
 CANNOT = "cannot assess"
-OVERALL = "overall"
+# What ``items`` says where the criteria stand in the run's own table of items.
+OF_RUN = "run"
 YES_NO = {"yes": 1.0, "no": 0.0}
 _SEE = "see docs/reference/rubrics.md."
 _QUESTION = "question_"
@@ -64,6 +69,13 @@ Code = Annotated[str, AfterValidator(_code)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+def in_language(texts: Mapping[str, str], language: str) -> str:
+    """Return a text in ``language``, where there is one, with the English beside it."""
+    near = (tag for tag in texts if canonical(tag) == canonical(language))
+    tag = language if language in texts else next(near, "en")
+    return texts["en"] if tag == "en" else f"{texts[tag]}\n(In English: {texts['en']})"
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -96,8 +108,9 @@ class Rubric(_Part):
     ``kind``: "criteria" of one answer; "pairs": which of two answers is better; "spans": passages with an error, whose
     categories are the criteria and whose criticality the scale. ``applies_to``: tasks, [] for all. ``shows``: what of
     an item raters see beside the question, by column of the run's table ``items``, and what they read above it.
-    ``criteria_of``: the suite whose criteria these are. ``items``: a table of criteria per item; ``by_item`` holds
-    them. ``overall``: whether verdicts are summed up by weight.
+    ``criteria_of``: the suite whose criteria these are. ``items``: a table of criteria per item, or "run" for those in
+    the items of the run itself (:meth:`of_runs`); ``by_item`` holds them. ``overall``: whether verdicts are summed up
+    by weight; ``points``: by which formula, see :func:`overall`.
     """
 
     name: Code
@@ -113,6 +126,7 @@ class Rubric(_Part):
     items: str = ""
     by_item: dict[str, list[Criterion]] = {}
     overall: bool = False
+    points: bool = False
 
     @model_validator(mode="after")
     def _whole(self) -> Rubric:
@@ -159,15 +173,65 @@ class Rubric(_Part):
         """Whether an answer also gets an overall verdict; criteria of single items are comparable in no other way."""
         return self.overall or bool(self.by_item)
 
+    @property
+    def from_run(self) -> bool:
+        """Whether the criteria of items are those of the run."""
+        return self.items.partition(":")[0] == OF_RUN
+
+    def of_runs(self, runs: Sequence[Run]) -> Rubric:
+        """Return the rubric with the criteria in the items of ``runs``, where it takes them from there.
+
+        They are part of the data, whose digest stands for them in the rubric's own, whatever items a run selected.
+        Raises UsageError for items without criteria, and for runs of several data.
+        """
+        if not self.from_run or not runs:
+            return self
+        digests = sorted({str(run.manifest["data"]["digest"]) for run in runs})
+        if len(digests) > 1:
+            hint = "Name runs on the same data; judge the others apart."
+            raise UsageError(f"{self.name}: these runs are on several data, each with criteria of its own.", hint=hint)
+        by_item: dict[str, list[Criterion]] = {}
+        for run in runs:
+            if "criteria" not in run.items.columns:
+                hint = "Name runs of a task whose questions have criteria, such as longform/criteria."
+                raise UsageError(f"{self.name}: the items of {run.path} have no criteria.", hint=hint)
+            by_item |= {row["item_id"]: _criteria_in(row) for row in run.items.iter_rows(named=True)}
+        fields = {name: getattr(self, name) for name in Rubric.model_fields}
+        return Rubric(**{**fields, "items": f"{OF_RUN}:{digests[0]}", "by_item": by_item})
+
     def content(self) -> dict[str, Any]:
         """Return what the rubric says, as a file that needs no table or suite beside it would hold it."""
-        return self.model_dump(exclude={"items", "criteria_of"}, exclude_defaults=True)
+        left_out = {"by_item"} if self.from_run else {"items"}
+        return self.model_dump(exclude={"criteria_of", *left_out}, exclude_defaults=True)
 
     @cached_property
     def signed(self) -> str:
         """Name, version and the first digits of the content's digest, as verdicts name it: "correct@1+0a1b2c3d"."""
         content = json.dumps(self.content(), ensure_ascii=False)  # the order of a scale is part of what is asked
         return f"{self.name}@{self.version}+{digest({'': content.encode()})[:8]}"
+
+
+def overall(
+    weights: Mapping[str, float], judgements: Mapping[str, Any], *, points: bool = False
+) -> tuple[State, float | None, str]:
+    """Return state, value and remark of the verdict on an answer as a whole: the weighted sum of those by criterion.
+
+    ``judgements``: by code, each with a ``state`` and a ``value``, whoever gave it.
+
+    (Σ w v − Σ of negative w) / Σ |w|: the mean by |w|, in which a criterion of negative weight counts as its opposite,
+    from 0 (the worst) to 1 (the best possible). By ``points`` it is Σ w v / Σ of positive w, kept from 0 to 1: the
+    score of HealthBench (Arora et al. 2025), which clips the mean over answers alone. An answer with a criterion that
+    has no verdict has none overall: nothing is filled in.
+    """
+    for state in ("unparsed", "cannot-assess"):
+        if missing := [code for code in weights if judgements[code].state == state]:
+            return state, None, f"no verdict by {', '.join(missing)}"
+    least = {code: 0.0 if points else min(weight, 0.0) for code, weight in weights.items()}
+    total = sum(max(weight, 0.0) - least[code] for code, weight in weights.items())
+    if not total:
+        return "cannot-assess", None, f"every weight is 0{' or negative' if points else ''}"
+    gained = sum(weight * (judgements[code].value or 0.0) - least[code] for code, weight in weights.items())
+    return "judged", max(gained / total, 0.0), ""
 
 
 def shipped_rubrics() -> dict[str, Path]:
@@ -200,9 +264,20 @@ def load_rubric(rubric: str | Path | Rubric) -> Rubric:
             hint = nearest(strange, [c.code for c in of_suite])
             raise DataError(f"{strange!r} is no criterion of {suite.name}.", path=path, column="criteria", hint=hint)
         criteria = [questions.get(c.code, c) for c in of_suite]
-    if read.items:
+    if read.items and not read.from_run:
         by_item |= _item_criteria(path.parent / read.items)
     return read.model_copy(update={"criteria": criteria, "by_item": by_item})
+
+
+def _criteria_in(item: Mapping[str, Any]) -> list[Criterion]:
+    """Return the criteria in a run's row of an item: c1, c2 and on, in its language and in English."""
+    language, criteria = item["language"], []
+    for place, (text, english, weight) in enumerate(
+        zip(item["criteria"], item["criteria_en"], item["weights"], strict=True), start=1
+    ):
+        texts = {"en": english} if english == text else {"en": english, language: text}
+        criteria.append(Criterion(code=f"c{place}", name=text, question=texts, weight=weight))
+    return criteria
 
 
 def _item_criteria(path: Path) -> dict[str, list[Criterion]]:

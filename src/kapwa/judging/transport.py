@@ -52,9 +52,13 @@ def carried_audits(before: pl.DataFrame, after: pl.DataFrame, *, margin: float) 
 
     Both are tables of :data:`AUDITED_SCHEMA`; of ``before`` the answers of all systems and variants count. Columns of
     the result: :data:`CARRIED_SCHEMA`, by culture, language, variant and system; see
-    :class:`kapwa.stats.transport.Carried`. Raises DataError where the two were labelled by different rubrics, or share
-    no culture and language.
+    :class:`kapwa.stats.transport.Carried`. Raises DataError where one has no scorer, where the two were labelled by
+    different rubrics, and where they share no culture and language.
     """
+    if not before["value"].count() or not after["value"].count():
+        raise DataError(
+            "No scorer says anything of these answers, so there is no bias.", hint="Apply labels with --scorer."
+        )
     rubrics = sorted({*before["rubric"], *after["rubric"]})
     if len(rubrics) > 1:
         message = f"The two audits were labelled by different rubrics ({', '.join(rubrics)})."

@@ -20,6 +20,7 @@ from kapwa.tables_io import Row, read_sheet
 State = Literal["judged", "cannot-assess", "unparsed"]
 STATES: tuple[State, ...] = ("judged", "cannot-assess", "unparsed")
 Rater = Literal["person", "judge"]
+OVERALL = "overall"
 _MOST_SAMPLES = 10**9
 
 # Which answer of which system was judged; ``system`` is the label of the run's system, ``run`` its signature.
@@ -65,6 +66,17 @@ class Verdict(NamedTuple):
 def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
     """Return verdicts as a table of :data:`VERDICT_SCHEMA`."""
     return pl.DataFrame(list(verdicts), schema=VERDICT_SCHEMA, orient="row")
+
+
+def of_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts on answers as a whole: the overall ones, where criteria are summed up."""
+    whole = verdicts.filter(criterion=OVERALL)
+    return whole if whole.height else verdicts
+
+
+def of_criteria(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts that somebody gave, without those that sum them up."""
+    return verdicts.filter(pl.col("criterion") != OVERALL)
 
 
 def read_verdicts(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:

@@ -23,7 +23,15 @@ from kapwa.records import Capability, Request, Response
 
 __all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabilities", "flaw"]
 
-_WORDS = {"score": "score given texts (log-probabilities)", "generate": "generate text"}
+_WORDS = {
+    "score": "score given texts (log-probabilities)",
+    "generate": "generate text",
+    "media": "see pictures and hear recordings",
+}
+_HINTS = {
+    "score": "Use local weights (smollm2, hf:<id or folder>) or the open-ended task of the suite.",
+    "media": "Use a served model that takes them (openai:<name>, inspect:<provider>/<name>), or answers you have.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +240,5 @@ def _cannot(model: Model, capability: str, what: str) -> ModelError:
     reason = model.description.get("cannot", {}).get(capability)
     return ModelError(
         f"{what}: {reason}." if reason else f"{what}.",
-        hint="Use local weights (smollm2, hf:<id or folder>)"
-        + (" or the open-ended task of the suite." if capability == "score" else "."),
+        hint=_HINTS.get(capability, "Use local weights (smollm2, hf:<id or folder>)."),
     )

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
 from kapwa.models.background import BackgroundLoop, Stream
@@ -23,7 +23,7 @@ from kapwa.records import Message, Request, Response, Usage
 
 if TYPE_CHECKING:
     from inspect_ai.event import ModelEvent
-    from inspect_ai.model import ChatCompletionChoice, ChatMessage, GenerateConfig, ModelOutput
+    from inspect_ai.model import ChatCompletionChoice, ChatMessage, Content, GenerateConfig, ModelOutput
     from inspect_ai.model import Model as InspectsModel
 
 # Providers that may give several samples of a prompt in one call; whether they do, the first answer tells.
@@ -75,7 +75,7 @@ def load(name: str, options: ModelOptions) -> InspectModel:
 class InspectModel(Model):
     """A model behind one of Inspect's providers; answers may vary between runs, so nothing is batched here."""
 
-    capabilities: frozenset[Capability] = frozenset(("generate", "n_samples", "seed"))
+    capabilities: frozenset[Capability] = frozenset(("generate", "n_samples", "seed", "media"))
 
     def __init__(self, model: InspectsModel, name: str, settings: Settings, revision: str | None) -> None:
         self.id, self.revision = f"inspect:{name}", revision or ""
@@ -177,7 +177,19 @@ def chat(messages: Sequence[Message]) -> list[ChatMessage]:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     kinds = {"user": ChatMessageUser, "system": ChatMessageSystem, "assistant": ChatMessageAssistant}
-    return [kinds[message.role](content=message.content) for message in messages]
+    return [kinds[message.role](content=_content(message)) for message in messages]
+
+
+def _content(message: Message) -> str | list[Content]:
+    """Return a message's text; where media come with it, a list of Inspect's parts, the text last."""
+    from inspect_ai.model import ContentAudio, ContentImage, ContentText
+
+    parts: list[Content] = []
+    for media in message.media:
+        kind, _, form = media.type.partition("/")
+        held = f"data:{media.type};base64,{media.encoded()}"
+        parts.append(ContentImage(image=held) if kind == "image" else ContentAudio(audio=held, format=cast(Any, form)))
+    return [*parts, ContentText(text=message.content)] if parts else message.content
 
 
 def request_settings(request: Request) -> dict[str, Any]:

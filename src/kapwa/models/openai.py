@@ -20,7 +20,7 @@ from kapwa.records import Request, Response
 
 Job = TypeVar("Job")
 
-KNOWN: frozenset[Capability] = frozenset({"generate", "n_samples", "seed"})  # without asking the server
+KNOWN: frozenset[Capability] = frozenset({"generate", "n_samples", "seed", "media"})  # without asking the server
 EXTRA = ("attempts", "backoff", "body")
 AHEAD = 4  # requests held for each call that may be open
 
@@ -54,6 +54,7 @@ class OpenAIModel(Model):
         self.revision = options.revision or ""
         self._name, self._client, self._body, self._concurrency = name, client, dict(body), options.concurrency
         self._dialect = Dialect(name, client.base_url, options.template == "plain", self._body)
+        self._known = KNOWN - {"media"} if self._dialect.plain else KNOWN
         self._loop = BackgroundLoop(client.close)
         self._scoring = self._no_score = ""
 
@@ -95,11 +96,11 @@ class OpenAIModel(Model):
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What the server can do; scoring is probed with a few one-token calls when first asked."""
-        return KNOWN if self._scorer is None else KNOWN | {"score"}
+        return self._known if self._scorer is None else self._known | {"score"}
 
     def can(self, capability: Capability) -> bool:
         """Whether the model can do this; the server is probed for scoring only."""
-        return capability in KNOWN or capability in self.capabilities
+        return capability in self._known or (capability != "media" and capability in self.capabilities)
 
     @cached_property
     def _scorer(self) -> Scorer | None:

@@ -12,7 +12,7 @@ from kapwa.models.background import Give
 from kapwa.models.base import sample_seed
 from kapwa.models.openai_client import CallError, Client, hide, of_openai
 from kapwa.models.templates import PLAIN_TEMPLATE, Template
-from kapwa.records import Message, Request, Response, Usage
+from kapwa.records import Media, Message, Request, Response, Usage
 
 LENGTHS = ("max_tokens", "max_completion_tokens")
 GROUP = 32  # samples asked for in one call; few servers take more
@@ -50,7 +50,7 @@ class Dialect:
         if self.plain:
             body["prompt"] = plain_prompt(request.messages)
         else:
-            body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
+            body["messages"] = [{"role": m.role, "content": content_of(m)} for m in request.messages]
         body |= {
             self.length_key: params.max_new_tokens,
             "top_p": params.top_p,
@@ -75,6 +75,18 @@ class Dialect:
             return False
         self.learnt, self.length_key = True, LENGTHS[1 - LENGTHS.index(used)]
         return True
+
+
+def content_of(message: Message) -> str | list[dict[str, Any]]:
+    """Return a message's text; where media come with it, a list of parts, the text last."""
+    return [*map(_part, message.media), {"type": "text", "text": message.content}] if message.media else message.content
+
+
+def _part(media: Media) -> dict[str, Any]:
+    kind, _, form = media.type.partition("/")
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": f"data:{media.type};base64,{media.encoded()}"}}
+    return {"type": "input_audio", "input_audio": {"data": media.encoded(), "format": form}}
 
 
 def plain_prompt(messages: Sequence[Message]) -> str:

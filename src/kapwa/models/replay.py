@@ -46,7 +46,7 @@ class ReplayModel(Model):
     columns ``language`` and ``variant``. A request without a row gets the error "no answer in file".
     """
 
-    capabilities: frozenset[Capability] = frozenset({"generate", "n_samples"})
+    capabilities: frozenset[Capability] = frozenset({"generate", "n_samples", "media"})
 
     def __init__(self, path: Path) -> None:
         self.path = path

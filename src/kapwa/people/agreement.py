@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,15 +107,15 @@ def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) 
 # --- a judging model beside people: verdicts, a row an answer, rater and criterion -------------------------
 
 
-def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame, *, pooled: bool = False) -> pl.DataFrame:
     """Return how far one judge agrees with people, and people with each other, on the answers of both.
 
     Cohen's kappa is the mean over pairs of raters: of the judge with each person, of two persons each. Alpha is nominal
-    where verdicts have two values, else of an interval scale. Intervals are over questions.
+    where verdicts have two values, else of an interval scale. Intervals are over questions. ``pooled``: over all
+    criteria of an answer, which are others of each question.
     """
     rows = []
-    for criterion in verdicts["criterion"].unique(maintain_order=True):
-        judge = verdicts.filter(criterion=criterion)
+    for criterion, judge in _by_criterion(verdicts, pooled):
         both = _both(judge, people).drop_nulls("judge")
         raters = sorted(both["rater"].unique())
         # A row for each person with the judge: people's pairs then have no answer in common, and are in no mean.
@@ -135,17 +135,16 @@ def judge_agreement(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFram
     return pl.DataFrame(rows, schema=JUDGE_SCHEMA, orient="row")
 
 
-def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame, *, pooled: bool = False) -> pl.DataFrame:
     """Return how often one judge errs, by how many of the answers it is made to decide: coverage against risk.
 
     For criteria that people answer with yes or no. The surest verdicts come first: those on which all its samples are
     one, then those on which fewer are. ``coverage``: the share of the answers that people labelled and it decides;
     ``value``: the share of these on which it is against most people, with an interval over questions; people who are
-    divided count as half.
+    divided count as half. ``pooled``: as of :func:`judge_agreement`.
     """
     rows = []
-    for criterion in verdicts["criterion"].unique(maintain_order=True):
-        judge = verdicts.filter(criterion=criterion)
+    for criterion, judge in _by_criterion(verdicts, pooled):
         both = _both(judge, people)
         if not _two(both["value"]):
             continue
@@ -161,6 +160,15 @@ def judge_risk(verdicts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
             coverage = len(part) / len(sure)
             rows.append((judge["rater"][0], criterion, coverage, mean.n, mean.value, mean.low, mean.high))
     return pl.DataFrame(rows, schema=RISK_SCHEMA, orient="row")
+
+
+def _by_criterion(verdicts: pl.DataFrame, pooled: bool) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the verdicts by each criterion, or by all of them and the overall ones apart."""
+    if pooled:
+        yield "all criteria", verdicts.filter(pl.col("criterion") != "overall")
+        verdicts = verdicts.filter(criterion="overall")
+    for criterion in verdicts["criterion"].unique(maintain_order=True):
+        yield criterion, verdicts.filter(criterion=criterion)
 
 
 def _both(judge: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:

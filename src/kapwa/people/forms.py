@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 
+from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError
 from kapwa.files import digest
@@ -103,7 +104,7 @@ def options_of(item: Item) -> tuple[str, ...]:
 
 def asked_of(item: Item) -> str:
     """What people read above the options; the prompt of a question with options holds them, and words for a model."""
-    return str(item.fields["question" if "options" in item.fields else "prompt"])
+    return in_conversation(item, str(item.fields["question" if "options" in item.fields else "prompt"]))
 
 
 def _choice_sheet(

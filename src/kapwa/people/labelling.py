@@ -28,7 +28,7 @@ _NESTED = (
 
 def rater_table(verdicts: pl.DataFrame) -> pl.DataFrame:
     """How often each person says yes, and how much more often than the others do on the same answers (leniency)."""
-    answers = ["culture", "item_id", "variant", "sample", "answer"]
+    answers = ["culture", "item_id", "variant", "sample", "answer", "criterion"]
     labels = verdicts.unique([*answers, "rater"], maintain_order=True)  # one text of several runs is labelled once
     others = (pl.col("value").sum().over(answers) - pl.col("value")) / (pl.col("value").count().over(answers) - 1)
     labels = labels.with_columns(
@@ -51,7 +51,7 @@ def agreement_by_culture(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
     rows = []
     for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
         raters = sorted(part["rater"].unique())
-        answer = ["cluster", "item_id", "variant", "answer"]
+        answer = ["cluster", "item_id", "variant", "answer", *(["criterion"] if "criterion" in part.columns else [])]
         wide = part.pivot("rater", index=answer, values="value", aggregate_function="last")
         table = wide.select(raters).rows()
         if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.sheets import FORMATS, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.people.forms import (
@@ -241,7 +242,8 @@ def _question(item: Item) -> list[str]:
     question = item.fields.get("question")
     if not isinstance(question, str):
         raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
-    return [question, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
+    asked = in_conversation(item, question)
+    return [asked, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
 
 
 def _people_said(answers: object) -> str:
@@ -253,9 +255,12 @@ def _people_said(answers: object) -> str:
     return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
 
 
-RATINGS = Layout(
-    "ratings", (Column("prompt", 44),), Column("response", 80), lambda item: [item.fields["prompt"]], "ratings"
-)
+def _prompt(item: Item) -> list[str]:
+    """What a rater reads beside an answer."""
+    return [in_conversation(item, item.fields["prompt"])]
+
+
+RATINGS = Layout("ratings", (Column("prompt", 44),), Column("response", 80), _prompt, "ratings")
 # Suites that compare texts ask how a text fits its readers.
 TEXTS = RATINGS._replace(instructions="texts")
 _ASKED = (Column("question", 40), Column("question_en", 32), Column("people_said", 32))

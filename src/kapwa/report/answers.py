@@ -51,6 +51,8 @@ def answer_table(view: TaskView) -> pl.DataFrame:
             told = [{**row, "expected": text} for row, text in zip(rest, wanted, strict=True)]
             columns = {name: CASE_SCHEMA[name] for name in (*_KEYS, "prompt", "expected")}
             cases = pl.concat([cases, pl.DataFrame(told, schema=columns)], how="diagonal")
+        if "messages" in run.items.columns:  # the question after its conversation
+            cases = cases.drop("prompt").join(run.items.select(*_KEYS, "prompt"), on=_KEYS, how="left")
         frame = frame.join(cases, on=_KEYS, how="left", maintain_order="left")
         said = pl.DataFrame(schema={"item_id": pl.String, "variant": pl.String, "sample": pl.Int64, "text": pl.String})
         if (answers := answers_of.get(place)) is not None:

@@ -33,6 +33,7 @@ _REASONS = {
     "no-saving": "the scorer saves nothing",
     "all-labelled": "every answer labelled",
     "no-labels": "no labels",
+    "no-scorer": "there is no scorer",
     "hand-picked": "not a random draw",
 }
 _MOST_SENTENCES = 6
@@ -56,7 +57,7 @@ def audit_block(audit: Audit) -> Block:
     return {
         "title": f"What people say of {audit.title}",
         "sentences": [
-            *(_score_sentence(row, _whose(audit, row)) for row in whole),
+            *(_score_sentence(audit, row) for row in whole),
             *(_difference_sentence(row, _whose(audit, row)) for row in pairs[:_MOST_SENTENCES]),
         ],
         "tables": tables,
@@ -167,25 +168,25 @@ def _whose(audit: Audit, row: Row) -> str:
     return f"{row['strata']} {'cultures' if cultures.is_unique().all() else 'pairs of culture and language'}"
 
 
-def _score_sentence(row: Row, whose: str) -> str:
-    name = isolate(row["system"])
+def _score_sentence(audit: Audit, row: Row) -> str:
+    name, whose = isolate(row["system"]), _whose(audit, row)
+    scored = known(row["automatic"])
     automatic = wording.amount(row["automatic"], SHARE)
     if row["use"] == "none":
         if row["people"] is None:
             labels = "labels of some cultures only" if row["labelled"] else "no labels"
-            return f"{name}, {whose}: {automatic} right by the scorer; {labels}."
+            return f"{name}, {whose}: {f'{automatic} right by the scorer; ' if scored else ''}{labels}."
         people = wording.amount(row["people"], SHARE)
-        return (
-            f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right; "
-            f"the scorer calls {automatic} of all answers right."
-        )
+        scorer = f"; the scorer calls {automatic} of all answers right" if scored else ""
+        return f"{name}, {whose}: of the {row['labelled']} labelled answers people call {people} right{scorer}."
     how = (
         "by labels and scorer together" if row["use"] == "corrected" else f"by labels alone: {_REASONS[row['reason']]}"
     )
     between = wording.interval(row["shown_low"], row["shown_high"], SHARE)
     shown = wording.amount(row["shown"], SHARE)
-    people_say = f"{name}, {whose}: people would call {shown} of the answers right ({between}; {how})."
-    return f"{people_say} The scorer says {automatic}; {_bias_words(row)}."
+    say = f"say that answers meet {shown} of their criteria, by weight" if audit.by_criteria else ""
+    people_say = f"{name}, {whose}: people would {say or f'call {shown} of the answers right'} ({between}; {how})."
+    return f"{people_say} The scorer says {automatic}; {_bias_words(row)}." if scored else people_say
 
 
 def _bias_words(row: Row) -> str:
@@ -200,13 +201,13 @@ def _bias_words(row: Row) -> str:
 
 def _difference_sentence(row: Row, whose: str) -> str:
     names = f"{isolate(row['a'])} − {isolate(row['b'])}"
-    raw = f"{wording.change(row['automatic'], SHARE)} by the scorer alone"
+    raw = f"; {wording.change(row['automatic'], SHARE)} by the scorer alone" if known(row["automatic"]) else ""
     if not known(row["shown"]):
-        return f"{names}, {whose}: {raw}; no labels of both."
+        return f"{names}, {whose}{raw}; no labels of both."
     between = wording.change_interval(row["shown_low"], row["shown_high"], SHARE)
     p = f", {wording.p_words(row['p_holm'])}" if known(row["p_holm"]) else ""
     p += ALLOWED if known(row["p_holm"]) and row["p_holm"] != row["p_value"] else ""
-    return f"{names}, {whose}: {wording.change(row['shown'], SHARE)} points as people see it ({between}{p}); {raw}."
+    return f"{names}, {whose}: {wording.change(row['shown'], SHARE)} points as people see it ({between}{p}){raw}."
 
 
 def _place(row: Row) -> str:
@@ -229,13 +230,16 @@ def _share(name: str, head: str, *, signed: bool = False) -> Column:
     return Column(head, cell)
 
 
-def _estimates(*, signed: bool) -> list[Column]:
-    """What there is to read first, so that a phone shows it."""
-    return [
+def _estimates(frame: pl.DataFrame, *, signed: bool) -> list[Column]:
+    """What there is to read first, so that a phone shows it; without a scorer what people say."""
+    columns = [
         _share("value", "Corrected", signed=signed),
         _share("people", "People alone", signed=signed),
         _share("automatic", "Scorer", signed=signed),
         _share("bias", "Scorer is off by", signed=True),
+    ]
+    return [
+        *(columns if frame["automatic"].count() else columns[1:2]),
         Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"of {row['n']:,}", number=True)),
     ]
 
@@ -249,26 +253,32 @@ def _score_table(audit: Audit) -> Table:
     frame = audit.scores
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     system = Column("System", lambda row: Cell(clean(row["system"]), _place(row)))
-    columns = [system, *_estimates(signed=False), _USE]
+    columns = [system, *_estimates(frame, signed=False), _USE]
+    what = "Criteria met, by weight," if audit.by_criteria else "Right answers"
     note = (
         "With 95% intervals. The scorer’s interval says nothing of its errors, which labels correct. It is off by "
         "so many points, + where it is too mild. The last column names the number to read: people’s alone where labels "
         "are few, or where the scorer would make it no surer. "
-        "Means give each culture and language the same weight."
     )
-    return Table("audit-scores", "Right answers by the scorer, by people, and corrected", frame, columns, note, shown)
+    caption = f"{what} by the scorer, by people, and corrected"
+    if not frame["automatic"].count():
+        caption = "What people say of the answers"
+        note = "With 95% intervals. Nothing but people’s verdicts tells how good these answers are. "
+    note += "Means give each culture and language the same weight."
+    return Table("audit-scores", caption, frame, columns, note, shown)
 
 
 def _difference_table(audit: Audit) -> Table:
     frame = audit.differences
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}", _place(row)))
-    columns = [pair, *_estimates(signed=True), p_column("p (Holm)"), _USE]
+    columns = [pair, *_estimates(frame, signed=True), p_column("p (Holm)"), _USE]
     note = (
         "In points. Both systems were labelled on the same questions, and the difference is corrected as one number. "
         f"Intervals are of each difference by itself. {family_note(audit.differences)}"
     )
-    return Table("audit-differences", "Differences between systems, corrected", frame, columns, note, shown)
+    caption = f"Differences between systems{', corrected' * bool(frame['automatic'].count())}"
+    return Table("audit-differences", caption, frame, columns, note, shown)
 
 
 def _rater_table(audit: Audit) -> Table:

@@ -282,7 +282,7 @@ def _cautions(view: TaskView) -> list[str]:
     missing = [isolate(subject.label) for subject, rows in found.items() if not rows]
     least = min((int(row["n"]) for rows in found.values() for row in rows), default=sentences.SMALL_SAMPLE)
     said = []
-    if least < sentences.SMALL_SAMPLE:
+    if least < sentences.SMALL_SAMPLE and view.metrics[view.metric].get("judged_by") != "verdicts":
         few = wording.count(least, *view.noun)
         lead = "Some cultures have as few as" if view.many else "This is based on"
         said.append(f"{lead} {few}, so only large differences can be seen.")

@@ -65,6 +65,8 @@ def _headline(run: Run) -> dict[str, Any]:
     value, low, high = (found.get(name) for name in ("value", "low", "high"))
     words = f"{view.metric} {wording.amount(value, info)} ({wording.interval(low, high, info)})"
     words += f", mean of {cultures} cultures" if cultures > 1 else ""
+    if value is None and info.get("judged_by") == "verdicts":
+        words = "waits for verdicts"
     return {"metric": view.metric, "value": value, "low": low, "high": high, "cultures": cultures, "score": words}
 
 

@@ -59,9 +59,8 @@ def score_sentence(reading: Reading) -> str:
     row, info = reading.estimate, reading.info
     if not wording.known(row["value"]):
         gone, (one, many) = outcome_words([row]), reading.noun
-        return (
-            f"{reading.model} has no score: {f'of its {many}, {gone}' if gone else f'there was no {one} to measure'}."
-        )
+        why = f"of its {many}, {gone}" if gone else f"there was no {one} to measure"
+        return no_score(reading.model, info, why)
     low, high, digits, between = row["low"], row["high"], 0, "too few to give an interval"
     if wording.known(low) and wording.known(high):
         # Whole percents where the interval is wide, unless rounding would hide which side of a mark it ends on.
@@ -74,6 +73,16 @@ def score_sentence(reading: Reading) -> str:
     clauses = against_words(reading, digits)
     joint = ("; " if reading.marks.base else ". ") if clauses else ""
     return f"{reading.model} {told} ({between}){joint}{clauses}."
+
+
+def no_score(model: str, info: Mapping[str, Any], why: str) -> str:
+    """Say why a model has no score; where nothing but verdicts gives one, how these are made."""
+    if info.get("judged_by") != "verdicts":
+        return f"{model} has no score: {why}."
+    return (
+        f"{model} has no score here: its answers wait for verdicts on their criteria, by a judging model (kapwa judge) "
+        "or by people (kapwa audit sample), both with --rubric item-criteria."
+    )
 
 
 def against_words(reading: Reading, digits: int) -> str:

@@ -15,6 +15,7 @@ from kapwa.report.sentences import (
     Reading,
     against_words,
     comparison_sentence,
+    no_score,
     outcome_words,
     phrase_words,
 )
@@ -66,7 +67,7 @@ def _across(view: TaskView, run: int, told_of: Held | None) -> str:
     model = isolate(view.labels[run])
     if told_of is None or not found:
         gone = outcome_words([row for _, row in rows if row is not None])
-        return f"{model} has no score: {gone or 'there was nothing to measure'}."
+        return no_score(model, info, gone or "there was nothing to measure")
     mean, marks, verdict_of = told_of
     value = wording.amount(mean["value"], info, 1)
     items = wording.count(sum(int(row["n"]) for _, row in found), *view.noun)

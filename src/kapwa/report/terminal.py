@@ -53,13 +53,13 @@ def render_run(run: Run) -> Group:
     measured += f" In the report: {' and '.join(others)}." if others else ""
     return Group(
         terminal_table(board),
-        *([Text(_cultures(view))] if len(view.subjects) > 1 else []),
+        *([Text(_cultures(view))] if len(view.subjects) > 1 and n else []),
         *([terminal_table(labels)] if labels is not None else []),
         *(
             Text(plain(line))
             for line in (group_sentences(view) if any(name.startswith(LEADING) for name in view.headline) else ())
         ),
-        Text(f"{board.note} {measured}", style="dim"),
+        *([Text(f"{board.note} {measured}", style="dim")] if n else []),
         *(Text(plain(line), style="yellow") for line in notes.warnings(view)),
         *([Text(f"Of all answers, {lost}.", style="yellow")] if lost else []),
     )

@@ -18,7 +18,7 @@ from kapwa.studio.core import consent, erasure, evaluating, withdrawals
 from kapwa.studio.core.forms import FORMS
 from kapwa.studio.core.languages import checked_tag
 from kapwa.studio.core.log import differences, rebuild, single_writer
-from kapwa.studio.core.members import invite
+from kapwa.studio.core.members import hashed, invite, new_code
 from kapwa.studio.core.roles import COORDINATOR
 from kapwa.studio.core.tables import Event, Invitation, Project
 from kapwa.studio.core.withdrawals import undone
@@ -109,10 +109,15 @@ def free_name(slug: str) -> str:
 
 
 def start_code() -> str:
-    """Return a fresh code with which whoever runs the studio begins a project; older ones open nothing."""
+    """Return a fresh code with which whoever runs the studio begins a project; older ones open nothing.
+
+    Whoever came in with an older one and fills in the form of a new project goes on where the studio starts anew.
+    """
+    code = new_code()
     with single_writer(), transaction.atomic():
-        Invitation.objects.filter(project=None).delete()
-        return invite(None, [COORDINATOR])
+        made = {"code": hashed(code), "roles": [COORDINATOR]}
+        Invitation.objects.update_or_create(project=None, defaults=made)
+    return code
 
 
 def find_project(slug: str) -> Project:
@@ -180,6 +185,8 @@ def clear_traces() -> str:
                 for project in Project.objects.all():
                     withdrawals.redo(project, withdrawals.known())
             erasure.clear_traces()
+        for project in Project.objects.all():
+            evaluating.delete_outdated(project)
     except (DatabaseError, OSError) as error:
         hint = "Free some space on the disk, stop what else reads the database, and run: kapwa studio check"
         return f"Traces of what was removed are still in its files: {error}. {hint}"
@@ -187,13 +194,7 @@ def clear_traces() -> str:
 
 
 def serve(
-    home: Path,
-    *,
-    host: str,
-    port: int,
-    url: str,
-    network: Sequence[str] = (),
-    behind_proxy: bool = False,
+    home: Path, *, host: str, port: int, url: str, network: Sequence[str] = (), behind_proxy: bool = False
 ) -> Iterator[list[str]]:
     """Serve the studio until interrupted; yields its addresses once, when the port is taken.
 
@@ -219,9 +220,7 @@ def serve(
     if behind_proxy:
         options |= {
             "trusted_proxy": "127.0.0.1" if host in LOCAL else "*",  # in a container its host's
-            "trusted_proxy_count": 1,
             "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
-            "clear_untrusted_proxy_headers": True,
         }
     try:
         server = waitress.create_server(get_wsgi_application(), **options)

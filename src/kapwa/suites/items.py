@@ -180,6 +180,25 @@ def greedy_requests(items: Sequence[Item], max_new_tokens: int) -> Iterator[Requ
         yield Request(item.id, item.variant, "generate", (Message("user", item.fields["prompt"]),), params=params)
 
 
+def text_facts(text: str, item: Item, response: Response, *, read: int | None = None) -> dict[str, float | None]:
+    """Return what is told of a text by itself; None where it, or the response, does not tell.
+
+    Keys: ``words`` (runs of signs between white space), ``truncated``, ``empty``, ``refused`` and ``other_language``;
+    all but the first two are 0 or 1. ``read``: of so many characters the language is told.
+    """
+    from kapwa.languages.identify import differs, identify
+    from kapwa.languages.phrases import is_refusal
+    from kapwa.metrics.base import is_blank
+
+    # Whether it ended at the limit a recorded answer, and some servers, do not say.
+    truncated = {"length": 1.0, "stop": 0.0}.get(response.finish_reason or "")
+    if is_blank(text):
+        return {"words": 0.0, "truncated": truncated, "empty": 1.0, "refused": 0.0, "other_language": None}
+    told = {"words": float(len(text.split())), "truncated": truncated, "empty": 0.0, "refused": float(is_refusal(text))}
+    other = differs(item.language, identify(text[:read]))
+    return {**told, "other_language": None if other is None else float(other)}
+
+
 def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
     """Return the values of each key, in their order; keys in the order they first come."""
     groups: defaultdict[Key, list[Value]] = defaultdict(list)

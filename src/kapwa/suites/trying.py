@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from kapwa.datasets.conversations import transcript
 from kapwa.records import Answer, ContinuationScore, Item, Request, Response
 from kapwa.suites.base import Task
 from kapwa.suites.items import grouped
@@ -51,7 +52,7 @@ def _trial(task: Task, item: Item, example_answers: Callable[[Item], Sequence[st
     known = len(right) == len(requests)
     return Trial(
         item,
-        tuple("\n".join(message.content for message in request.messages) for request in requests),
+        tuple(transcript(request.messages) for request in requests),
         tuple(request.continuations for request in requests),
         right if known else (),
         _judged(task, item, [_answer(*pair) for pair in zip(requests, right, strict=True)]) if known else None,

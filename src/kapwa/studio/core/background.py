@@ -9,38 +9,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_noop
 
+from kapwa.files import table_rows
 from kapwa.studio.core.tables import Event, Membership, Project
 
 # No group of fewer people is told of, nor can it be had by taking the others away.
 FEWEST = 5
 OTHERS = gettext_noop("others, or not said")
 # What a project may ask, by key: the question, and what there is to choose among; () for a line of one's own.
-STANDARD: dict[str, tuple[str, tuple[str, ...]]] = {
-    "age_band": (gettext_noop("Age"), ("18-24", "25-34", "35-44", "45-54", "55-64", gettext_noop("65 and over"))),
-    "gender": (gettext_noop("Gender"), ()),
-    "locality": (gettext_noop("Where you live"), ()),
-    "years_there": (
-        gettext_noop("How many years you have lived there"),
-        ("0-4", "5-9", "10-19", gettext_noop("20 and more"), gettext_noop("all my life")),
-    ),
-    "education": (
-        gettext_noop("The last school you finished"),
-        (
-            gettext_noop("none"),
-            gettext_noop("primary"),
-            gettext_noop("secondary"),
-            gettext_noop("college or university"),
-        ),
-    ),
-    "income": (
-        gettext_noop("The income of your household, compared with others in your country"),
-        (gettext_noop("lower"), gettext_noop("about the same"), gettext_noop("higher")),
-    ),
-    "home_language": (gettext_noop("The language you speak at home"), ()),
+STANDARD = {
+    row["key"]: (row["question"], tuple(filter(None, row["choices"].split(";"))))
+    for row in table_rows(Path(__file__).with_name("background.csv"))
 }
 
 

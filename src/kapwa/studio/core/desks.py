@@ -80,6 +80,12 @@ class Task:
         """All that is said of the task: how it was finished, as a choice, and its fields."""
         return (Field(BUTTON, _("How you finish the task"), "choice", self.buttons, required=True), *self.fields)
 
+    @property
+    def by_choice(self) -> bool:
+        """Whether all that must be filled in is chosen, so that the last choice finishes the task."""
+        needed = [field for field in self.fields if field.required]
+        return bool(needed) and all(field.options for field in needed)
+
 
 class Work(NamedTuple):
     """Tasks for a member, and how many wait for them in all."""

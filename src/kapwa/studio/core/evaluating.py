@@ -8,6 +8,7 @@ database, and it is deleted when somebody withdraws what they wrote.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -22,11 +23,14 @@ from kapwa.files import write_json
 from kapwa.inventory import backends
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze
-from kapwa.studio.core.tables import Project, Release
+from kapwa.studio.core.tables import Event, Project, Release
+from kapwa.studio.core.withdrawals import CONTRIBUTIONS, LEFT
 
 EMBEDDED = "smollm2"
 _LINES = 12  # of the output, that are shown
 _REPORT = "report.html"
+# The folders before a file's name, which tell of the computer and are nothing to the project's people.
+_FOLDERS = re.compile(r"(?<![\w:/\\.])(?:[A-Za-z]:)?(?:[\\/][^\\/:\"']+)+[\\/]")
 # The one process that was started here, with the file that says what it does.
 _started: dict[Path, subprocess.Popen[bytes]] = {}
 
@@ -77,8 +81,9 @@ def evaluation(project: Project, release: Release, task: str) -> Evaluation | No
         return None
     busy = about in _started and _started[about].poll() is None
     report = None if busy else next(about.with_suffix("").glob(f"*/{_REPORT}"), None)
-    lines = about.with_suffix(".log").read_text(encoding="utf-8", errors="replace").splitlines()
-    return Evaluation(task, json.loads(about.read_text())["model"], busy, lines[-_LINES:], report)
+    output = about.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
+    lines = [_FOLDERS.sub("", line) for line in output.splitlines()[-_LINES:]]
+    return Evaluation(task, json.loads(about.read_text())["model"], busy, lines, report)
 
 
 def start(project: Project, release: Release, task: str) -> str:
@@ -116,6 +121,14 @@ def delete_evaluations(project: Project) -> None:
         stop()
     if folder_of(project).exists():
         shutil.rmtree(folder_of(project))
+
+
+def delete_outdated(project: Project) -> None:
+    """Delete the project's evaluations that are older than a withdrawal of words and could not be deleted then."""
+    left = Event.objects.filter(project=project, kind=LEFT, body__depth=CONTRIBUTIONS).last()
+    abouts = folder_of(project).glob("*.json")
+    if left and any(about.stat().st_mtime < left.server_time.timestamp() for about in abouts):
+        delete_evaluations(project)
 
 
 def _about(project: Project, release: Release, task: str) -> Path:

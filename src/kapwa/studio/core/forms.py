@@ -82,7 +82,8 @@ class Form:
 
     def take_in(self, project: Project, data: str | Path) -> str:
         """Take items in from a file, folder or sample pack; return a sentence that says what is new."""
-        return self.take_other(project, data) or take_in(self.tables, project, data)
+        other = self.take_other(project, data)
+        return other or f"{take_in(self.tables, project, data)} new. {self.tables.next_step}"
 
 
 # The author that a guide is for where it says what waits for anybody at all.

@@ -145,7 +145,7 @@ def plan_release(project: Project) -> Plan:
         facts=facts,
         digests={"tables": _held(tables), "items": form.keys(published)},
     )
-    lacking = ", ".join(_(Path(name).stem) for name in form.files if name not in tables)
+    lacking = ", ".join(_(Path(name).stem.capitalize()).lower() for name in form.files if name not in tables)
     return Plan(release, *_step(form, release), len(accepted.keys() - items.keys()), lacking)
 
 

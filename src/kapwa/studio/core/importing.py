@@ -158,8 +158,8 @@ def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str
     return new, refused
 
 
-def take_in(tables: ItemTables, project: Project, data: str | Path) -> str:
-    """Take a file, folder or sample pack in as nobody's, or nothing where a row is wrong; return a sentence of it.
+def take_in(tables: ItemTables, project: Project, data: str | Path) -> int:
+    """Take a file, folder or sample pack in as nobody's, or nothing where a row is wrong; return how many are new.
 
     ``data``: a path or ``sample:PACK``. Raises DataError for the first row that is wrong.
     """
@@ -174,4 +174,4 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> str:
             n_new, refused = take(tables, project, table.role, rows, "")
             raise_first([*rows.problems, *refused])
             new += n_new
-    return f"{new} new. {tables.next_step}"
+    return new

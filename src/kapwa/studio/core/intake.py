@@ -120,7 +120,7 @@ def take(members: Mapping[str, Membership], sent: Any) -> dict[str, Any]:
             status, message = _take(members, Record.model_validate(sent))
     except ValidationError:
         hint = _("Save the answers to a file, and show it to whoever helps you.")
-        status, message = 422, f"{_('This record is damaged.')} {hint}"
+        status, message = 422, " ".join((_("This record is damaged."), hint))
     except KapwaError as error:
         status, message = 422, str(error)
     except (OperationalError, InterfaceError):

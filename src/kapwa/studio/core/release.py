@@ -44,6 +44,7 @@ class ReleaseForm:
     reviewed: ClassVar[bool] = False  # whether native speakers did; of who agrees to words nobody asks that
     files: ClassVar[tuple[str, ...]]  # without a row in each of them it cannot be run
     model: ClassVar[type[Current]]  # the table of its items
+    desk: ClassVar[str] = ""  # whose answers are in it, where they are those of a desk
     # Columns that only describe an item: it stays the same where they change.
     describing: ClassVar[frozenset[str]] = frozenset({"id", "cluster", "culture", "base", "category", "topic"})
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from django.utils.translation import gettext_noop
+
+from kapwa.files import table_rows
 
 COORDINATOR, WRITER, SCRIBE = gettext_noop("coordinator"), gettext_noop("writer"), gettext_noop("scribe")
 REVIEWER, ANSWERER, TRANSLATOR = gettext_noop("reviewer"), gettext_noop("answerer"), gettext_noop("translator")
 VALIDATOR, RATER = gettext_noop("validator"), gettext_noop("rater")
 # Each role, and what the people who have it do.
-ROLES = {
-    COORDINATOR: gettext_noop("sets up the project, invites people, makes releases"),
-    WRITER: gettext_noop("answers the questionnaire and writes situations or questions"),
-    SCRIBE: gettext_noop("runs a focus group and writes down what it decided"),
-    REVIEWER: gettext_noop("reads, votes on and discusses what others wrote"),
-    ANSWERER: gettext_noop("answers everyday questions"),
-    TRANSLATOR: gettext_noop("translates and adapts questions, and agrees to the wordings of others"),
-    VALIDATOR: gettext_noop("answers finished items, for the human baseline"),
-    RATER: gettext_noop("rates texts"),
-}
+ROLES = {row["role"]: row["does"] for row in table_rows(Path(__file__).with_name("roles.csv"))}
 EVERYONE = frozenset(ROLES)
 NOBODY: frozenset[str] = frozenset()
 WRITERS = frozenset({COORDINATOR, WRITER, SCRIBE})

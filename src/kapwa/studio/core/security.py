@@ -270,6 +270,8 @@ class OneWriter:
         if request.method == "HEAD" and not answer.streaming:  # else what follows is taken for the next answer
             answer.headers.setdefault("Content-Length", str(len(answer.content)))
             answer.content = b""
+        if "HX-Request" in request.headers:
+            answer.cookies.clear()  # it may come late, when somebody else has signed in here
         answer.headers.setdefault("Cache-Control", "no-store")  # static files have an age of their own
         return answer
 

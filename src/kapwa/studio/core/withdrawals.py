@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from kapwa.errors import DataError
 from kapwa.files import write_text
+from kapwa.studio.core.aside import Aside
 from kapwa.studio.core.consent import unwilling_authors
 from kapwa.studio.core.erasure import erase_author, forget
 from kapwa.studio.core.forms import release_of
@@ -40,16 +41,24 @@ def lines(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def release_due(project: Project) -> Release | None:
-    """Return the newest release where it holds what the next one leaves out: of who withdrew, or what was retired."""
+    """Return the newest release where it holds what the next one leaves out: of who withdrew, or what is not used now.
+
+    That is what was rejected or retired, questions that became checks, and answers that were set aside.
+    """
     last = Release.objects.filter(project=project).last()
     if last is None:
         return None
     since = Event.objects.filter(project=project, seq__gt=last.seq)
     left = any(lines(since.filter(kind=LEFT))) or not unwilling_authors(project).isdisjoint(last.authors)
     # What a release would hold takes long to say, so only where there is a reason to ask.
-    closed = since.filter(kind__regex=r"\.(retired|rejected)$").exclude(kind="topic.retired").exists()
-    gone = closed and last.items.keys() - release_of(project).items(()).keys()
-    return last if left or gone else None
+    closed = (
+        since.filter(kind__regex=r"\.(retired|rejected)$|^question.checked$").exclude(kind="topic.retired").exists()
+    )
+    form = release_of(project)
+    gone = closed and last.items.keys() - form.items(()).keys()
+    agreed = since.filter(kind="work.aside-agreed").values_list("body__aside", flat=True)
+    aside = Aside.objects.filter(project=project, id__in=list(agreed), desk=form.desk, who__in=last.authors)
+    return last if left or gone or aside.exists() else None
 
 
 def read(path: Path) -> dict[str, str]:

@@ -296,6 +296,7 @@ class Migration(migrations.Migration):
             author=models.CharField(blank=True, max_length=16),
             retired=models.BooleanField(default=False),
             accepted=models.JSONField(default=dict),
+            accepted_of=models.CharField(blank=True, max_length=36),
         ),
         current(
             "Wording",

@@ -59,17 +59,9 @@ def prompts(request: HttpRequest, visit: Visit) -> HttpResponse:
     checked = sorted(checked_prompts(visit.project, used), key=lambda prompt: not prompt.faults)
     faulty = [prompt for prompt in checked if prompt.faults]
     every = causes(faulty)
-    return show(
-        visit,
-        "prompts",
-        titles=TITLES,
-        shown=Paginator(checked, SHOWN).get_page(request.GET.get("page")),
-        faulty=len(faulty),
-        causes=every[:CAUSES],
-        more_causes=len(every[CAUSES:]),
-        templates=[part for part in parts if part.role == TEMPLATE],
-        wanted=wanted,
-    )
+    about = {"titles": TITLES, "templates": [part for part in parts if part.role == TEMPLATE], "wanted": wanted}
+    about |= {"faulty": len(faulty), "causes": every[:CAUSES], "more_causes": len(every[CAUSES:])}
+    return show(visit, "prompts", **about, shown=Paginator(checked, SHOWN).get_page(request.GET.get("page")))
 
 
 def _parts(visit: Visit) -> Any:

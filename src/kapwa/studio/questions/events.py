@@ -84,7 +84,8 @@ def question_checked(event: Event, *, live: bool) -> None:
     """The subject is a question. Body: ``language``, ``accepted``: the known answers in it; none: it is no check."""
     question = _question(event, live=live)
     accepted = {**question.accepted, event.body["language"]: event.body["accepted"]}
-    change(question, accepted={tag: texts for tag, texts in accepted.items() if texts})
+    accepted = {tag: texts for tag, texts in accepted.items() if texts}
+    change(question, accepted=accepted, accepted_of=question.text_event)
 
 
 @kind("question.revised", counted="subject")

@@ -39,7 +39,7 @@ class EverydayRelease(ReleaseForm):
     mechanism = "Kapwa Studio: a question is asked when two people other than its author agree to its wording."
     collected = "Written in Kapwa Studio; two others agreed to each wording. People of the community answered."
     files = ("questions.jsonl", "answers.jsonl")
-    model = Question
+    model, desk = Question, DESK
 
     @cached_property
     def _events(self) -> dict[str, Event]:

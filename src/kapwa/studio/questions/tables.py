@@ -22,6 +22,7 @@ class Question(Authored):
 
     ``text_event``: the event that its text came by; ``name``: its id in the table that it was imported from, else "".
     ``accepted``: by language, known answers that make it a check there: everybody is asked it, and no release has it.
+    ``accepted_of``: the event of the text to which they were said.
     """
 
     number = models.PositiveIntegerField()
@@ -34,6 +35,7 @@ class Question(Authored):
     text_event = models.CharField(max_length=ID, blank=True)
     retired = models.BooleanField(default=False)
     accepted = models.JSONField(default=dict)
+    accepted_of = models.CharField(max_length=ID, blank=True)
 
 
 class Wording(AgreedText):

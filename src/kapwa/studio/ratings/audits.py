@@ -33,6 +33,9 @@ def drawn_answers(folder: str | Path, where: Mapping[str, str | Sequence[str]]) 
     if not (place / DRAW).is_file():
         raise UsageError(f"{place} holds no draw.", hint="Name the folder that kapwa audit sample wrote.")
     made = read_draw(place)
+    if made.asked.criteria:
+        message = f"{place} asks for several criteria of each answer, and the studio for one."
+        raise UsageError(message, hint="Let people fill in the sheets of the draw.")
     answers = made.key.unique("answer", maintain_order=True)
     for column, values in where.items():
         if column not in answers.columns:

@@ -155,11 +155,8 @@ def _sets(project: Project) -> dict[str, list[Any]]:
     sets: dict[str, list[Any]] = {}
     for kind in dict.fromkeys(drawn.values_list("kind", flat=True)):
         counted = ~Q(drawn__judgements__author__in=set_aside(project, kind))
-        counts = {
-            "done": Count("drawn__judgements", filter=counted),
-            "wanted": Count("drawn", distinct=True) * F("raters"),
-        }
-        sets[kind] = list(drawn.filter(kind=kind).annotate(**counts))
+        done = drawn.filter(kind=kind).annotate(done=Count("drawn__judgements", filter=counted))
+        sets[kind] = list(done.annotate(wanted=Count("drawn", distinct=True) * F("raters")))
     return sets
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import date
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -88,6 +89,12 @@ def wording_state(state: str | None) -> str:
 
 
 @register.filter
+def day(moment: datetime | None, form: str = "Y-m-d") -> str:
+    """Return a moment as people of any script read it, apart from the text around it; "" for none."""
+    return format_html('<bdi dir="ltr">{}</bdi>', date(moment, form)) if moment else ""
+
+
+@register.filter
 def calendar_time(starts: str) -> str:
     """Return a day and time of a form as calendars write it, in the time of wherever it is (RFC 5545, 3.3.5)."""
     return f"{datetime.fromisoformat(starts):%Y%m%dT%H%M%S}"
@@ -97,6 +104,13 @@ def calendar_time(starts: str) -> str:
 def calendar_text(text: str) -> str:
     """Return a text as calendars write it (RFC 5545, 3.3.11)."""
     return re.sub(r"([\\;,])", r"\\\1", " ".join(text.split()))
+
+
+@register.filter
+def folded(content: str) -> str:
+    """Return a calendar's lines, those of more than 75 octets in short parts (RFC 5545, 3.1)."""
+    parts = [re.findall(".{1,18}", line) if len(line.encode()) > 75 else [line] for line in content.splitlines()]
+    return "".join("\r\n ".join(line) + "\r\n" for line in parts)
 
 
 @register.filter

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TASKS = {
     "blend/saq": "short answers: does the reply give an answer that people there gave?",
-    "blend/mcq": "multiple choice: which of four countries' answers is this one's?",
+    "blend/mcq": "multiple choice: which of the options, two to twenty, is right?",
 }
 
 

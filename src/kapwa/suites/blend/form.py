@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import (
@@ -44,7 +45,7 @@ Given = tuple[Group, Origin, bool]  # where it was written, and whether it says 
 _Count = Annotated[int | None, whole(least=0)]
 
 
-class QuestionRow(GroupedRow):
+class QuestionRow(GroupedRow, Conversed):
     """One question as a community was asked it, and in English; or in its own language alone."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "culture")
@@ -198,6 +199,8 @@ def _entry(data: DataSet, row: QuestionRow, groups: Sequence[Given], counted: bo
         counted=counted,
         group=row.group,
         step=row.step,
+        messages=row.messages,
+        media=row.media,
     )
     data.oddities += _count_oddities(row, question)
     return Entry(question, row.origin, tuple(origin for _, origin, _ in ordered))

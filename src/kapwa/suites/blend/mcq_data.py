@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from kapwa.datasets.card import CARD_NAME
+from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import (
@@ -30,6 +31,7 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
+from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.released import RELEASE_CARD
@@ -53,7 +55,8 @@ class ChoiceQuestion:
     ``options`` in the order shown, the first lettered A; ``answer`` the letter of the right one, or of several right
     ones ("A,C"); ``cultures`` whose answer each option is ("dummy" in the released file for options that a model made
     up). ``prompt``: the whole text asked, where the file gives one. ``options_are``: :data:`ORDERED` where the options
-    are steps of a scale, in order. ``group``, ``step``: see :mod:`kapwa.suites.groups`.
+    are steps of a scale, in order. ``group``, ``step``: see :mod:`kapwa.suites.groups`; ``messages``, ``media``:
+    :class:`kapwa.datasets.conversations.Conversed`.
     """
 
     id: str
@@ -75,6 +78,9 @@ class ChoiceQuestion:
         """The letters of the right options."""
         return self.answer.split(",")
 
+    messages: tuple[Turn, ...] = ()
+    media: tuple[Media, ...] = ()
+
     @property
     def letters(self) -> str:
         """The letters of the options, such as "ABCD"."""
@@ -91,7 +97,7 @@ _SafeText = Annotated[Text, BeforeValidator(rearm)]
 _SafeFilled = Annotated[Filled, BeforeValidator(rearm)]
 
 
-class ChoiceRow(GroupedRow):
+class ChoiceRow(GroupedRow, Conversed):
     """A question with two to twenty options, ``option_A`` first; other columns may stand beside these.
 
     ``culture_A`` and so on: whose answer each option is, where somebody knows it.
@@ -124,7 +130,8 @@ class ChoiceRow(GroupedRow):
         options = tuple(filter(None, self._by_letter("option")))
         cultures = self._by_letter("culture")[: len(options)]
         named = (self.id, self.country, self.question_id, self.topic or NO_TOPIC, self.question)
-        more = {"language": self.language, "group": self.group, "step": self.step, "options_are": self.options_are}
+        copied = ("language", "group", "step", "options_are", "messages", "media")
+        more: dict[str, Any] = {name: getattr(self, name) for name in copied}
         return ChoiceQuestion(*named, options, cultures, self.answer, **more)
 
     def _by_letter(self, what: str) -> tuple[str, ...]:

@@ -68,6 +68,8 @@ def item_of(question: ChoiceQuestion, how: How, *, several: bool = False, scale:
             "several": several,
             "scale": scale,
             "options_are": question.options_are,
+            "messages": question.messages,
+            "media": question.media,
         },
     )
 

@@ -9,11 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from kapwa.datasets.conversations import Turn
 from kapwa.datasets.rows import Origin
 from kapwa.files import table_rows
 from kapwa.languages.codes import name_of, same_language
 from kapwa.languages.phrases import is_non_answer
 from kapwa.languages.places import place_of as place_coded
+from kapwa.records import Media
 from kapwa.suites.blend.variants import AskedIn
 
 Kind = Literal["text", "number", "date", "time"]
@@ -70,7 +72,8 @@ class Question:
     that language. ``counted`` is False where the answers are a list of right ones and nobody knows how many people gave
     each: all have one vote then. ``idks`` counts annotators without an answer, by key: the three
     of :data:`IDK_KEYS` always, and any other key that the file holds. ``group``, ``step``: of what it is one of several
-    items, if of any (:mod:`kapwa.suites.groups`).
+    items, if of any (:mod:`kapwa.suites.groups`). ``messages``, ``media``: see
+    :class:`kapwa.datasets.conversations.Conversed`.
     """
 
     country: str
@@ -85,6 +88,8 @@ class Question:
     counted: bool = True
     group: str = ""
     step: str = ""
+    messages: tuple[Turn, ...] = ()
+    media: tuple[Media, ...] = ()
 
     @property
     def item_id(self) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 from kapwa.errors import UsageError
 from kapwa.files import digest
 from kapwa.languages.codes import canonical
-from kapwa.languages.fallback import has_rules
+from kapwa.languages.fallback import has_rules, language_for
 from kapwa.metrics.matching import VERSION
 from kapwa.records import ITEM_COLUMNS, Item
 from kapwa.suites.base import Selection, Task
@@ -48,7 +48,7 @@ def saq_task(
     other lexicons have another signature. ``no_rules``: the languages asked in, if any, that only the fallback knows.
     """
     grader, others = grader or Grader(), Others(data.questions)  # made once: other tools judge one item a call
-    tools = tools_at_work(items, grader)
+    tools = tools_at_work(items)
     versions = {f"{name} {version}" for _, name, version, _ in tools.iter_rows()}
     without = sorted({item.language for item in items if not has_rules(item.language)})
     counted = any(item.fields["counted"] for item in items)
@@ -94,14 +94,14 @@ def saq_item_table(items: Sequence[Item]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema | {"valid_paper": pl.Boolean})
 
 
-def tools_at_work(items: Sequence[Item], grader: Grader) -> pl.DataFrame:
+def tools_at_work(items: Sequence[Item]) -> pl.DataFrame:
     """Return what normalises each language of ``items``: language, tool, version, licence.
 
     Raises UsageError for what is no language tag.
     """
     schema = dict.fromkeys(("language", "tool", "version", "licence"), pl.String)
     codes = sorted({ENGLISH, *(item.fields["local_language"] for item in items)})
-    rows = [(code, *tool) for code in codes for tool in grader.matcher(code).language.info.tools]
+    rows = [(code, *tool) for code in codes for tool in language_for(code).info.tools]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -185,5 +185,7 @@ def saq_item(question: Question, prompts: PromptBook, asked_in: AskedIn, prompt_
             "valid_paper": is_valid_paper(question),
             "local_language": local,
             **({"group": question.group, "step": question.step} if question.group else {}),
+            "messages": question.messages,
+            "media": question.media,
         },
     )

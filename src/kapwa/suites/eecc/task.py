@@ -15,15 +15,12 @@ import polars as pl
 
 from kapwa.datasets.findings import DataSource
 from kapwa.errors import UsageError, check_whole, raise_first
-from kapwa.languages.identify import differs, identify
-from kapwa.languages.phrases import is_refusal
-from kapwa.metrics.base import is_blank
 from kapwa.records import ITEM_COLUMNS, SCORE_COLUMNS, Answer, Item, Response
 from kapwa.suites.base import Judged, Selection, Task, metrics_of
 from kapwa.suites.eecc.data import load
 from kapwa.suites.eecc.items import build_items, choose_concepts, choose_identities, variants_of
 from kapwa.suites.eecc.variants import VARIANTS
-from kapwa.suites.items import answered_twice, greedy_requests, item_columns, item_of, unknown_item
+from kapwa.suites.items import answered_twice, greedy_requests, item_columns, item_of, text_facts, unknown_item
 from kapwa.suites.varying import Samples, check_draws
 
 SAMPLES, TEMPERATURE = 5, 0.3
@@ -113,13 +110,9 @@ def judge(items: Sequence[Item], answers: Iterable[Answer], samples: int) -> Jud
 
 def _values(text: str, item: Item, response: Response) -> tuple[float | None, ...]:
     """What one text says of each of ``_COUNTED``, in order; None where it cannot tell."""
-    # Whether it ended at the limit a recorded answer, and some servers, do not say.
-    truncated = {"length": 1.0, "stop": 0.0}.get(response.finish_reason or "")
-    if is_blank(text):
-        return 0.0, 0.0, truncated, 1.0, 0.0, None
-    named = _names(item.fields["names"]).search(text) is not None
-    other_language = differs(item.language, identify(text[:_IDENTIFIED]))
-    return float(len(text.split())), float(named), truncated, 0.0, float(is_refusal(text)), other_language
+    facts = text_facts(text, item, response, read=_IDENTIFIED)
+    named = not facts[EMPTY] and _names(item.fields["names"]).search(text) is not None
+    return tuple({**facts, NAMED: float(named)}[name] for name in _COUNTED)
 
 
 @cache

@@ -19,7 +19,7 @@ from kapwa.suites.base import Suite
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.user_suites import Registered, check_name, fitting_name, register, registered, unregister
 
-FORMS = ("kalahi", "blend", "eecc", "opinions")
+FORMS = ("kalahi", "blend", "eecc", "opinions", "longform")
 _START = f"Start one with: kapwa suite new {'|'.join(FORMS)} FOLDER"
 SCAFFOLDS = Path(__file__).parent / "scaffolds"
 # Example rows begin their notes with this word, so that a check can say which are still there.
@@ -27,7 +27,7 @@ EXAMPLE = "EXAMPLE"
 
 
 def new_suite(form: str, folder: str | Path) -> list[Path]:
-    """Write the files of a new folder of ``form`` ("kalahi", "blend", "eecc" or "opinions") and return them.
+    """Write the files of a new folder of ``form`` (one of :data:`FORMS`) and return them.
 
     Raises UsageError for an unknown form, and for a folder that holds anything already.
     """
@@ -95,12 +95,12 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
 
 
 _FORMS_HINT = (
-    "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), or templates.csv, "
-    "concepts.csv and identities.csv (eecc), or opinions.csv (opinions); tables with other columns need a "
-    f"{MAPPING_NAME}. See docs/reference/forms.md. {_START}"
+    "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), templates.csv, "
+    "concepts.csv and identities.csv (eecc), opinions.csv (opinions) or longform.csv (longform); "
+    f"tables with other columns need a {MAPPING_NAME}. See docs/reference/forms.md. {_START}"
 )
 _SEE = "See docs/reference/forms.md."
-_STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities", "opinions")
+_STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities", "opinions", "longform")
 
 
 def no_form(place: Path) -> DataError:

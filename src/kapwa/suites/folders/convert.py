@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,20 +10,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kapwa.datasets.findings import Finding
-from kapwa.datasets.rows import Origin
+from kapwa.datasets.rows import Origin, columns_of
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.blend.mcq_data import NO_TOPIC
 from kapwa.suites.blend.questions import ALL_LETTERS, Locale, clashing, culture_of
-from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, ColumnMapping, Form
+from kapwa.suites.folders.mapping import FIELDS, JSON_LIST, LISTS, OPTIONS, OTHERS, TURNS, ColumnMapping, Form
 from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
+from kapwa.suites.longform.form import LongQuestion
+from kapwa.tables_io import Cell, json_cell
 
 
 class LaidRow(NamedTuple):
     """A row of the form's own table, where it came from, and which cell gave each field."""
 
-    cells: Mapping[str, Any]
+    cells: Mapping[str, Cell]
     origin: Origin
     fields: Mapping[str, Field]
 
@@ -43,8 +46,11 @@ class Converted:
         return len({(problem.path, problem.row) for problem in self.left_out})
 
     def add(self, table: str, cells: Mapping[str, Any], row: MappedRow) -> None:
-        """Add a row to one of the form's tables."""
-        self.tables.setdefault(table, []).append(LaidRow(cells, row.origin, row.fields))
+        """Add a row to one of the form's tables, without lists that hold nothing."""
+        laid = {
+            name: value if isinstance(value, str) else json_cell(value) for name, value in cells.items() if value != []
+        }
+        self.tables.setdefault(table, []).append(LaidRow(laid, row.origin, row.fields))
 
 
 class MappedRow:
@@ -75,19 +81,28 @@ class MappedRow:
         """Whether the mapping says where the field comes from."""
         return name in self.fields or name in self.mapping.constants
 
+    def names(self) -> tuple[str, ...]:
+        """Return the fields that the mapping says."""
+        return tuple(name for name in (*self.fields, *self.mapping.constants) if name not in TURNS)
+
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
         if name in self.mapping.constants:
-            return self.mapping.constants[name]
+            constant = self.mapping.constants[name]
+            return constant if isinstance(constant, str) else "; ".join(constant)
         if name not in self.fields:
             return default
         cell = self.fields[name].cell
         if isinstance(cell, tuple):
             self.problem(name, "is a list, but one text is needed.")
             return default
-        text, words = cell.strip(), self.mapping.values.get(name)
+        return self._in_words(name, cell.strip()) or default
+
+    def _in_words(self, name: str, text: str) -> str:
+        """Return a text in the mapping's other words for it."""
+        words = self.mapping.values.get(name)
         if words is None or not text:
-            return text or default
+            return text
         others = words.get(OTHERS)
         if text not in words and others is None:
             self.problem(name, f"{text!r} is not among the values of {name!r} in the mapping.", nearest(text, words))
@@ -115,7 +130,7 @@ class MappedRow:
                 message = "is no JSON list or object of texts."
                 self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
                 return []
-        return [part.strip() for part in parts if part.strip()]
+        return [self._in_words(name, part.strip()) for part in parts if part.strip()]
 
     def culture_and_language(self) -> dict[str, str]:
         """Return culture and language as far as the row says them, by their own columns or by its locale."""
@@ -186,10 +201,11 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
     if english and len(english) != len(answers):
         hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
         row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
-    names = [name for name in FIELDS["blend/saq"] if name not in ("answers", "answers_en", "locale", *texts)]
-    cells = {name: row.text(name) for name in names if row.has(name)} | row.culture_and_language() | texts
+    names = [name for name in row.names() if name not in ("answers", "answers_en", "locale", *texts)]
+    cells = {name: row.text(name) for name in names} | row.culture_and_language() | texts
     cells.setdefault("topic", NO_TOPIC)
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
+    cells |= _talk(row, texts.values())
     if row.problems:
         return
     to.add("questions", cells, row)
@@ -207,6 +223,22 @@ def lay_short_answers(row: MappedRow, to: Converted) -> None:
         to.add("answers", {**whose, **group}, row)
 
 
+def _talk(row: MappedRow, questions: Iterable[str]) -> dict[str, str]:
+    """The media, and the conversation before the question, perhaps of two lists whose last turn is the question."""
+    talk = {name: row.text(name) for name in ("messages", "media") if row.has(name)}
+    if not any(row.has(name) for name in TURNS):
+        return talk
+    roles, contents = (row.items(name) for name in TURNS)
+    if len(roles) != len(contents):
+        row.problem(TURNS[1], f"has {len(contents)} texts for {len(roles)} roles.", "Every turn needs both.")
+    turns = [{"role": role, "content": text} for role, text in zip(roles, contents, strict=False)]
+    if turns and turns[-1]["role"] == "user" and turns[-1]["content"] in questions:
+        turns.pop()
+    # Errors about the turns stand where their texts do.
+    row.fields = {**row.fields, "messages": row.fields.get(TURNS[1], Field("", row.origin, TURNS[1]))}
+    return {**talk, "messages": json.dumps(turns, ensure_ascii=False)}
+
+
 def _numbered(row: MappedRow) -> str:
     return f"{row.origin.path.stem}-{row.origin.row}"
 
@@ -218,6 +250,7 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
     country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
     question = row.needed("question")
     letters = _letters(row, options) if not row.problems else []
+    talk = _talk(row, [question])
     row_id = row.needed("id") if row.has("id") else _numbered(row)
     if row.problems:
         return
@@ -228,8 +261,8 @@ def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
         **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": ",".join(letters), "variant": "0"},
         **dict(zip(OPTIONS, options, strict=False)),
         **({"language": whose_data["language"]} if whose_data.get("language") else {}),
-        **{field: row.text(field) for field in ("group", "step") if row.has(field)},
-        **({"options_are": row.text("options_are")} if row.has("options_are") else {}),
+        **{field: row.text(field) for field in ("group", "step", "options_are") if row.has(field)},
+        **talk,
     }
     for place in ALL_LETTERS[: len(options)]:
         cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
@@ -287,10 +320,11 @@ def _letter(row: MappedRow, options: list[str], written: str) -> str:
 
 def lay_situation(row: MappedRow, to: Converted) -> None:
     """A situation with its responses; a row without cluster is a cluster of its own."""
-    single = [name for name in FIELDS["kalahi"] if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
-    cells: dict[str, object] = {name: row.text(name) for name in single if row.has(name)}
+    single = [name for name in row.names() if name not in (*LISTS["kalahi"], "locale", "culture", "language")]
+    cells: dict[str, object] = {name: row.text(name) for name in single}
     cells |= {name: row.items(name) for name in LISTS["kalahi"] if row.has(name)}
     cells |= row.culture_and_language()
+    cells |= _talk(row, [str(cells["context"])])
     cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
     cells.setdefault("cluster", cells["id"])
     cells.setdefault("category", NO_TOPIC)
@@ -323,8 +357,21 @@ def lay_opinions(row: MappedRow, to: Converted) -> None:
         to.add("opinions", cells | shares | ({"culture": str(culture)} if culture else {}), row)
 
 
+def lay_long_question(row: MappedRow, to: Converted) -> None:
+    """A question with its criteria; those of a constant are asked of every answer."""
+    names = [name for name in columns_of(LongQuestion) if name not in ("culture", "language") and row.has(name)]
+    lists = LISTS["longform/criteria"]
+    cells: dict[str, object] = {name: row.items(name) if name in lists else row.text(name) for name in names}
+    cells |= row.culture_and_language()
+    cells["id"] = row.needed("id") if row.has("id") else _numbered(row)
+    cells |= _talk(row, [str(cells["question"])])
+    if not row.problems:
+        to.add("longform", cells, row)
+
+
 _LAYOUTS: Mapping[Form, Callable[[MappedRow, Converted], None]] = {
     "kalahi": lay_situation,
+    "longform/criteria": lay_long_question,
     "blend/saq": lay_short_answers,
     "blend/mcq": lay_multiple_choice,
     "opinions/survey": lay_opinions,

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, text_of
+from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, named_by, names_of, text_of
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import UsageError
 from kapwa.languages.codes import is_language_tag
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.folders.convert import country_of
 from kapwa.suites.folders.mapping import Form
-from kapwa.suites.folders.paths import cell_at
+from kapwa.suites.folders.paths import cell_at, column_of
 
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
 _LOOKED_AT = 200  # rows
@@ -28,11 +28,22 @@ _MOSTLY = 0.9
 _MOST_LABELS, _FEWEST_ROWS = 5, 10
 # "option_a", "choice 2", "prompt_option_b", "A": columns that differ by a letter or a number at their end.
 _NUMBERED = re.compile(r"(?P<stem>.*?(?:option|choice|answer)[ _]?|)(?P<place>[A-T]|\d{1,2})", re.IGNORECASE)
-_ANSWERS = ("answer", "answers", "correct answer", "right answer", "answer key", "gold", "gold label", "target")
-# What short answers call the fields of a choice.
-_OF_SHORT_ANSWERS = {"question": "local", "answer": "answers", "country": "culture"}
-_QUESTIONS = ("question", "prompt question", "first statement", "stem", "story")
-_COUNTRIES = ("culture", "country", "region", "nationality", "land")
+# The columns of a table of questions that people may have; what they are called is in the list of all forms' columns.
+_COLUMNS = (
+    Column("id", look=CODE),
+    Column("local", look=TEXT),
+    Column("options"),
+    Column("answer"),
+    Column("culture"),
+    Column("language"),
+    Column("locale"),
+    Column("topic", look=LABEL),
+)
+# What each form calls them otherwise.
+_CALLED: dict[Form, dict[str, str]] = {
+    "blend/mcq": {"local": "question", "culture": "country"},
+    "blend/saq": {"answer": "answers"},
+}
 
 
 class Guessed(NamedTuple):
@@ -83,16 +94,15 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
     fields: dict[str, Any] = {"form": "", "table": [file.name for file in files] if len(files) > 1 else files[0].name}
     guessed = Guessed(fields, {}, [], [])
     columns = dict(_guessed_columns(table, guessed.reasons))
-    if "question" not in columns or "answer" not in columns:
-        lacking = "question" if "question" not in columns else "answer"
+    if "local" not in columns or "answer" not in columns:
+        lacking = "question" if "local" not in columns else "answer"
         hint = f"Its columns are {', '.join(table.header)}. Write the mapping by hand: docs/reference/forms.md."
         raise UsageError(f"No column looks like the {lacking}.", hint=hint)
     labels = _labels(table, columns["answer"])
     form: Form = "blend/mcq" if "options" in columns or "option_A" in columns or labels else "blend/saq"
-    if form == "blend/saq":
-        columns = {_OF_SHORT_ANSWERS.get(name, name): column for name, column in columns.items()}
-        for name, of_short in _OF_SHORT_ANSWERS.items():
-            guessed.reasons[of_short] = guessed.reasons.get(name, "")
+    columns = {_CALLED[form].get(name, name): column for name, column in columns.items()}
+    reasons = {_CALLED[form].get(name, name): reason for name, reason in guessed.reasons.items()}
+    guessed = guessed._replace(reasons=reasons)
     fields.update(form=form, columns=columns)
     if labels and "options" not in columns and "option_A" not in columns:
         fields["constants"] = {"options": "; ".join(labels)}
@@ -107,31 +117,19 @@ def _guessed_columns(table: Table, reasons: dict[str, str]) -> Iterator[tuple[st
     """Yield each field that a column of the table seems to give, with the column."""
     options = dict(_option_columns(table.header))
     reasons.update(dict.fromkeys(options, BY_NAME))
-    known = [
-        Column("id", ["sample id", "question idx", "index"], CODE),
-        Column("question", _QUESTIONS, TEXT),
-        Column("options", ["choices", "multiple choice options", "options text"]),
-        Column("answer", [*_ANSWERS, "answer key english answer key"]),
-        Column("country", _COUNTRIES),
-        Column("language", []),
-        Column("locale", ["lang reg"]),
-        Column("topic", ["sub topic", "subaxis"], LABEL),
-    ]
     rest = tuple(name for name in table.header if name not in options.values())
-    by_field = {field: column for column, field in guess(table._replace(header=rest), known).items()}
+    by_field = {field: column for column, field in guess(table._replace(header=rest), _COLUMNS).items()}
     locales = [name for name in rest if _share(table, name, lambda text: "-" in text and bool(country_of(text)))]
     if locales:
         by_field["locale"] = locales[0]
-        by_field.pop("country", None)
+        by_field.pop("culture", None)
         by_field.pop("language", None)
-    names = {column.name: {column.name, *column.words} for column in known}
-    for field, column in by_field.items():
-        plain = re.sub(r"[\W_]+", " ", column).casefold().strip()
-        reasons[field] = BY_NAME if field != "locale" and plain in names[field] else BY_CELLS
     if options:
         by_field.pop("options", None)
-    order = [column.name for column in known]
-    yield from sorted(by_field.items(), key=lambda pair: order.index(pair[0]))
+    names = names_of(_COLUMNS)
+    for field in (column.name for column in _COLUMNS if column.name in by_field):
+        reasons[field] = BY_NAME if field != "locale" and named_by(by_field[field], names) == field else BY_CELLS
+        yield field, by_field[field]
     yield from options.items()
 
 
@@ -204,9 +202,9 @@ def _with_paths(table: Table) -> Table:
             paths |= dict.fromkeys(_paths(name, cell))
     records = []
     for record in table.records:
-        inner = {path: cell_at(path, record.cells.get(_column(path), "")) or "" for path in paths}
+        inner = {path: cell_at(path, record.cells.get(column_of(path), "")) or "" for path in paths}
         records.append(Record(record.row, {**record.cells, **inner}))
-    outer = tuple(name for name in table.header if not any(_column(path) == name for path in paths))
+    outer = tuple(name for name in table.header if not any(column_of(path) == name for path in paths))
     return table._replace(header=(*outer, *paths), records=records)
 
 
@@ -223,12 +221,8 @@ def _paths(name: str, cell: Any) -> Iterator[str]:
         yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
 
 
-def _column(path: str) -> str:
-    return re.split(r"[.\[]", path, maxsplit=1)[0]
-
-
 def _leads_to(column: str, paths: set[str]) -> bool:
-    return any(_column(path) == column for path in paths)
+    return any(column_of(path) == column for path in paths)
 
 
 def _quoted(value: Any) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kapwa.datasets.card import CARD_NAME, LABELS_NAME
+from kapwa.datasets.conversations import MEDIA_FOLDER
 from kapwa.datasets.findings import CheckReport
+from kapwa.datasets.tables import InMemory, Record, Table, standing_in
 from kapwa.errors import DataError
-from kapwa.suites.folders.convert import Converted, convert
+from kapwa.suites.folders.convert import Converted, LaidRow, convert
 from kapwa.suites.folders.mapping import read_mapping
 
 PROMPTS = "prompts.csv"
@@ -80,16 +83,19 @@ class LaidOut:
 def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     """Yield a folder of the form for the tables in ``folder`` as far as they can be read; it is gone afterwards.
 
-    Each table has one JSON line a row; the card and the prompts beside the mapping are copied. What could not be read
-    is in ``found.problems``. Raises DataError for a mapping that is none.
+    Its tables are in memory alone (:func:`kapwa.datasets.tables.standing_in`), for a folder of people's answers might
+    outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
+    ``found.problems``. Raises DataError for a mapping that is none.
     """
     mapping = read_mapping(mapping_path)
-    made = convert(mapping, folder)
-    with tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
+    with _uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
+        made = convert(mapping, folder)
         to = Path(temporary).resolve()
-        for table, rows in made.tables.items():
-            lines = (json.dumps(row.cells, ensure_ascii=False, sort_keys=True) for row in rows)
-            (to / f"{table}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+        tables = {}
+        for name, rows in made.tables.items():
+            path = to / f"{name}.jsonl"
+            path.touch()
+            tables[path] = _in_memory(path, rows)
         copied = {}
         for name in (CARD_NAME, LABELS_NAME, PROMPTS):
             # A mapping elsewhere may bring its own card, for the folder is somebody else's.
@@ -103,4 +109,29 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
                 writer.writerow(("culture", "id", "english", "local"))
                 writer.writerows((each.culture, each.id, each.english, each.local) for each in mapping.prompts)
             copied[PROMPTS] = mapping_path
-        yield LaidOut(to, folder, made, copied)
+        token = MEDIA_FOLDER.set(folder)
+        try:
+            with standing_in(tables):
+                yield LaidOut(to, folder, made, copied)
+        finally:
+            MEDIA_FOLDER.reset(token)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python from looking for cycles, which takes as long as reading: rows are a million objects and have none."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _in_memory(path: Path, rows: Sequence[LaidRow]) -> InMemory:
+    """Return the rows as a table that ``path`` stands for; its bytes, one JSON line a row, identify the data."""
+    header = tuple(dict.fromkeys(name for row in rows for name in row.cells))
+    records = [Record(number, row.cells) for number, row in enumerate(rows, start=1)]
+    lines = map(json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode, (row.cells for row in rows))
+    return InMemory(Table(path, header, records, []), ("\n".join(lines) + "\n").encode())

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from kapwa.datasets.rows import columns_of
-from kapwa.datasets.tables import read_model
-from kapwa.errors import nearest
+from kapwa.datasets.tables import read_model, read_records
+from kapwa.errors import DataError, nearest
 from kapwa.suites.blend.form import QUESTION_COLUMNS
 from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.kalahi.form import RESPONSES, Situation
+from kapwa.suites.longform.form import LongQuestion
 from kapwa.suites.opinions.form import Opinion
 
-Form = Literal["kalahi", "blend/saq", "blend/mcq", "opinions/survey"]
+Form = Literal["kalahi", "blend/saq", "blend/mcq", "opinions/survey", "longform/criteria"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
-_OF_CHOICE = ("id", "country", "language", "question_id", "topic", "question", "answer", "group", "step", "options_are")
+_OF_CHOICE = (
+    *("id", "country", "language", "question_id", "topic", "question", "answer"),
+    *("group", "step", "options_are", "messages", "media"),
+)
 _OWN = ("culture", "notes", "source")
 # Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
 FIELDS: dict[Form, tuple[str, ...]] = {
@@ -36,6 +40,7 @@ FIELDS: dict[Form, tuple[str, ...]] = {
     "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
     # "selections" holds the numbers of every culture, by its name.
     "opinions/survey": (*columns_of(Opinion), "selections", "locale"),
+    "longform/criteria": (*columns_of(LongQuestion), "locale"),
 }
 # Each must be in ``columns`` or ``constants``; of several in one entry, one.
 NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
@@ -43,13 +48,17 @@ NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
     "blend/saq": (("local", "english"), ("answers",)),
     "blend/mcq": (("question",), ("options", "option_A"), ("answer",), ("country", "locale")),
     "opinions/survey": (("question",), ("options",), ("counts", "shares", "selections")),
+    "longform/criteria": (("question",), ("criteria",)),
 }
 LISTS: dict[Form, tuple[str, ...]] = {
     "kalahi": (*RESPONSES, *(f"{name}_en" for name in RESPONSES)),
     "blend/saq": ("answers", "answers_en"),
     "opinions/survey": ("options", "counts", "shares"),
     "blend/mcq": ("options", "answer"),
+    "longform/criteria": ("criteria", "criteria_en", "weights"),
 }
+# The conversation before a question as two lists, where a table has no turns of the form's own keys and roles.
+TURNS = ("message_roles", "message_contents")
 JSON_LIST = "json"
 # Among the words of ``values``: every word that is not listed, as itself where this stands for it too.
 OTHERS = "*"
@@ -108,8 +117,9 @@ class ColumnMapping(BaseModel):
     form: Form
     table: Word | list[Word]
     columns: dict[str, Word]
-    constants: dict[str, Word] = Field(default_factory=dict)
+    constants: dict[str, Word | list[Word]] = Field(default_factory=dict)
     values: dict[str, dict[str, Word]] = Field(default_factory=dict)
+    value_tables: dict[str, Word] = Field(default_factory=dict)
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
     parts: dict[str, Word] = Field(default_factory=dict)
     only: Only = Field(default_factory=dict)
@@ -147,10 +157,11 @@ class ColumnMapping(BaseModel):
                 )
         return parts
 
-    @field_validator("table", "join")
+    @field_validator("table", "join", "value_tables")
     @classmethod
-    def _inside(cls, named: str | list[str] | Join | list[Join]) -> str | list[str] | Join | list[Join]:
-        for entry in named if isinstance(named, list) else [named]:
+    def _inside(cls, named: str | list[Any] | dict[str, str] | Join) -> str | list[Any] | dict[str, str] | Join:
+        entries = list(named.values()) if isinstance(named, dict) else named if isinstance(named, list) else [named]
+        for entry in entries:
             name = entry.table if isinstance(entry, Join) else entry
             if not name.isprintable():
                 raise ValueError(f"{name!r} holds a character that no file's name has")
@@ -162,7 +173,7 @@ class ColumnMapping(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> ColumnMapping:
-        known = FIELDS[self.form]
+        known = (*FIELDS[self.form], *TURNS)
         joined = [name for join in self.joins for name in join.columns]
         stepped = list(dict.fromkeys(name for fields in self.steps.values() for name in fields))
         for part, names, allowed in (
@@ -171,6 +182,7 @@ class ColumnMapping(BaseModel):
             ("steps", stepped, known),
             ("constants", self.constants, known),
             ("values", self.values, known),
+            ("value_tables", self.value_tables, known),
             ("separators", self.separators, LISTS[self.form]),
         ):
             for name in names:
@@ -180,6 +192,9 @@ class ColumnMapping(BaseModel):
         for needed in NEEDED[self.form]:
             if not any(name in fields for name in needed):
                 raise ValueError(f"columns: {' or '.join(needed)} is missing; {self.form} needs it")
+        listed = next((name for name, value in self.constants.items() if isinstance(value, list)), None)
+        if listed is not None and listed not in LISTS[self.form]:
+            raise ValueError(f"constants: {listed!r} is a list, but one text is needed")
         twice = next((name for name in self.constants if name in self.columns), None)
         twice = twice or next((name for name in (*joined, *stepped) if fields.count(name) > 1), None)
         if twice:
@@ -192,8 +207,32 @@ class ColumnMapping(BaseModel):
 
 
 def read_mapping(path: Path) -> ColumnMapping:
-    """Read a mapping; raise DataError naming file, row, field and remedy for the first thing wrong with it."""
+    """Read a mapping, and the tables of words that it names, as values of its own.
+
+    Raises DataError naming file, row, field and remedy for the first thing wrong with them.
+    """
     mapping, problems = read_model(path, ColumnMapping, "mapping", "see docs/reference/forms.md.")
     if mapping is None:
         raise problems[0]
-    return mapping
+    read = {name: _words_in(path.parent / table) for name, table in mapping.value_tables.items()}
+    words = {name: read.get(name, {}) | mapping.values.get(name, {}) for name in (*read, *mapping.values)}
+    return mapping.model_copy(update={"values": words})
+
+
+def _words_in(path: Path) -> dict[str, str]:
+    """Read words from a table beside the mapping: in its first column theirs, in its second ours."""
+    hint = "A table of values (value_tables) has two columns: their word, each once, and ours."
+    table = read_records(path)
+    if table.problems:
+        raise table.problems[0]
+    if len(table.header) != 2:
+        raise DataError(f"has {len(table.header)} columns, not two.", path=path, row=1, hint=hint)
+    words: dict[str, str] = {}
+    for row, cells in table.records:
+        theirs, ours = (str(cells.get(column, "")).strip() for column in table.header)
+        column = table.header[0] if not theirs or theirs in words else table.header[1]
+        if not theirs or not ours or theirs in words:
+            message = f"{theirs!r} stands there twice." if theirs in words else "is empty."
+            raise DataError(message, path=path, row=row, column=column, hint=hint)
+        words[theirs] = ours
+    return words

@@ -29,8 +29,8 @@ def folder_suite(
 ) -> Suite:
     """Return a suite whose data are in ``folder``; nothing of it is read before a task is opened.
 
-    ``form``: "kalahi", "blend", "eecc" or "opinions". ``tasks``: those it has data of, such as ("saq",); None looks
-    which there are. ``mapping``: a mapping that does not lie in the folder. Raises UsageError for an unknown form.
+    ``form``: an installed suite, such as "kalahi". ``tasks``: those it has data of, such as ("saq",); None looks which
+    there are. ``mapping``: a mapping that does not lie in the folder. Raises UsageError for an unknown form.
     """
     base: Suite = registry.load("suites", form)
     place, own_mapping = Path(folder), None if mapping is None else Path(mapping)

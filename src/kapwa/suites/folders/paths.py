@@ -1,4 +1,7 @@
-"""Paths into cells of JSON: ``answers[*].text`` is the text of every entry, ``answers[0].text`` of the first."""
+"""Paths into cells of JSON: ``answers[*].text`` is the text of every entry, ``answers[0].text`` of the first.
+
+``answers[-1]`` is the last entry.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from kapwa.tables_io import Cell
+from kapwa.tables_io import Cell, json_in
 
-_PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:\d{1,6}|\*)\])+)")
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]")
+_PATH = re.compile(r"(?P<column>[^.\[\]]+)(?P<steps>(?:\.[^.\[\]]+|\[(?:-?\d{1,6}|\*)\])+)")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(-?\d+|\*)\]")
 
 
 def column_of(path: str) -> str:
@@ -32,7 +35,7 @@ def cell_at(path: str, cell: Cell) -> Cell | None:
         if not cell.strip():
             return ""
         try:
-            value = json.loads(cell)
+            value = json_in(cell)
         except (ValueError, RecursionError):
             return None
     match = _PATH.fullmatch(path)
@@ -53,18 +56,23 @@ def _followed(value: Any, steps: list[tuple[str, str]]) -> Iterator[Any]:
     (key, place), *rest = steps
     if key and isinstance(value, dict) and key in value:
         yield from _followed(value[key], rest)
-    elif place == "*" and isinstance(value, list):
-        for entry in value:
+    elif place == "*":
+        for entry in value if isinstance(value, list) else ():
             yield from _followed(entry, rest)
-    elif place.isdigit() and isinstance(value, list) and int(place) < len(value):
+    elif place and isinstance(value, list) and -len(value) <= int(place) < len(value):
         yield from _followed(value[int(place)], rest)
 
 
 def written_value(cell: str) -> Any:
     """Return the list or object that a cell of JSON, or of Python's own writing, holds; None for any other."""
     text = re.sub(r"defaultdict\(<class '\w+'>, (.*)\)", r"\1", cell.strip(), flags=re.DOTALL)
-    for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+    for read in (json_in, _in_python):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             value = read(text)
             return value if isinstance(value, list | dict) else None
     return None
+
+
+def _in_python(text: str) -> Any:
+    """Return what JSON can say too of a value that Python wrote."""
+    return json_in(json.dumps(ast.literal_eval(text)))

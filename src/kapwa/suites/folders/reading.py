@@ -198,7 +198,10 @@ def _with_texts(table: Table, columns: Iterable[str]) -> Table:
 
 
 def _filled(text: str, cells: Mapping[str, Cell]) -> str:
+    """The text with the columns' cells in it; "" where these are all empty."""
     texts = {name: cell if isinstance(cell, str) else "; ".join(cell) for name, cell in cells.items()}
+    if not any(texts.get(name, "").strip() for name in _PART.findall(text)):
+        return ""
     return _PART.sub(lambda match: texts.get(match[1], ""), text)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from kapwa.datasets.conversations import in_conversation
 from kapwa.datasets.findings import CheckReport, Finding, Severity
 from kapwa.datasets.rows import TRUE_WORDS, split_texts
 from kapwa.datasets.tables import Table
@@ -97,7 +98,8 @@ def _item_findings(entry: Entry) -> Iterator[Finding]:
 def _variant_findings(entries: Sequence[Entry]) -> Iterator[Finding]:
     prompts: dict[tuple[str, str], Entry] = {}
     for entry in entries:
-        first = prompts.setdefault((entry.item.variant, entry.item.fields["prompt"]), entry)
+        asked = in_conversation(entry.item, entry.item.fields["prompt"])
+        first = prompts.setdefault((entry.item.variant, asked), entry)
         if first is not entry:
             message = f"the {entry.item.variant} prompt is the same as that of row {first.origin.row} ({first.item.id})"
             yield entry.origin.finding("warning", message)

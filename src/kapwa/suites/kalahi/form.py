@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
+from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
@@ -51,7 +52,7 @@ SEVERAL = "Write at least three responses, separated by ';'."
 PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
-class Situation(GroupedRow):
+class Situation(GroupedRow, Conversed):
     """One variation of a situation; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -126,7 +127,7 @@ def reference_response(text: str) -> str:
 
 
 def situation_item(
-    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: str
+    row: Any, variant: str, prompt: str, parts: Mapping[str, str], gloss: Mapping[str, Any], **more: Any
 ) -> Item:
     """Return a row of the form or of the released layout as an item; ``more``: further fields of it."""
     fields = {
@@ -165,7 +166,8 @@ def situation_items(situations: Sequence[Situation]) -> list[Entry]:
         }
         filled = {name: value for name, value in gloss.items() if value}
         prompt = "\n".join(filter(None, parts.values()))
-        more = {"group": row.group, "step": row.step} if row.group else {}
+        more: dict[str, Any] = {"messages": row.messages, "media": row.media}
+        more |= {"group": row.group, "step": row.step} if row.group else {}
         entries.append(Entry(situation_item(row, variant, prompt, parts, filled, **more), row.origin))
     return entries
 

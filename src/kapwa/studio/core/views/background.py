@@ -50,7 +50,7 @@ def about(request: HttpRequest, visit: Visit) -> HttpResponse:
         public = bool(form.answers) and form.cleaned_data["public"]
         change(member, background=form.answers, background_public=public)
         scopes = ["background"] * bool(form.answers) + ["background-public"] * public
-        act(visit, "member.agreed", {"version": member.consent_version, "scopes": scopes}, subject=member.author)
+        act(visit, "member.changed", {"scopes": scopes}, subject=member.author)
         return redirect("me", project=visit.project.slug)
     shown = [form[key] for key in form.keys]
     return show(visit, "about", 400 if form.errors else 200, about=form, shown=shown, fewest=FEWEST)

@@ -12,7 +12,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext_lazy as _l
+from django.utils.translation import gettext_lazy as _
 
 from kapwa.errors import KapwaError
 from kapwa.studio import commands
@@ -28,9 +28,9 @@ from kapwa.studio.core.views.project import MOST_INVITED
 from kapwa.user_suites import fitting_name
 
 KINDS = {
-    "kalahi": _l("Situations from people's lives, with what one would and would not do in them"),
-    "blend": _l("Everyday questions, such as what people eat at a feast, and what many people answer"),
-    "eecc": _l("Prompts about concepts, to see how a model's texts change when a culture is named"),
+    "kalahi": _("Situations from people's lives, with what one would and would not do in them"),
+    "blend": _("Everyday questions, such as what people eat at a feast, and what many people answer"),
+    "eecc": _("Prompts about concepts, to see how a model's texts change when a culture is named"),
 }
 
 

@@ -144,8 +144,14 @@ def shown_code(request: HttpRequest, code: str, role: str = "") -> tuple[str, st
 
 def show_code(request: HttpRequest, member: Membership, code: str, onward: str, **context: Any) -> HttpResponse:
     """Show somebody their new code; coordinators also get another, to come back with when they lose it."""
-    recovery = ask_back(member, member.author) if COORDINATOR in member.roles else ""
+    recovery = recovery_code(member) if COORDINATOR in member.roles else ""
     return render(request, "studio/code.html", {"code": code, "recovery": recovery, "onward": onward, **context})
+
+
+def recovery_code(member: Membership) -> str:
+    """Return a fresh code by which a member comes back who loses their own; in a transaction."""
+    record(member.project, "member.recovery", {}, actor=member.author, subject=member.author)
+    return ask_back(member, member.author)
 
 
 def as_file(content: bytes | str, name: str, kind: str = "application/zip") -> HttpResponse:

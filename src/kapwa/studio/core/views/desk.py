@@ -29,7 +29,7 @@ from kapwa.studio.core.log import ConflictError, single_writer
 from kapwa.studio.core.roles import COORDINATORS, EVERYONE, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.sheets import workbook, xlsform
-from kapwa.studio.core.tables import Lease, Membership
+from kapwa.studio.core.tables import Event, Lease, Membership
 from kapwa.studio.core.views.common import XLSX, as_file, form_number, show, whole
 
 FIELD = "field_"  # before the names of a task's fields on the page, so that none is taken for another field of the form
@@ -60,11 +60,12 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         try:
             with transaction.atomic():
                 deliver(visit.member, task, typed, uuid=form_number(request))
-            return redirect(f"{visit.link('work_desk', desk)}?kept=1#task")
+            kept = task.subject if task.by_choice else "1"
+            return redirect(f"{visit.link('work_desk', desk)}?kept={kept}#task")
         except (UsageError, RefusedError, ConflictError) as wrong:
             error, drawn = wrong, Work([task], chosen.left(visit.member))
     else:
-        drawn = _draw(chosen, visit.member, 1)
+        drawn = _again(visit, chosen, typed) or _draw(chosen, visit.member, 1)
     shown = next(iter(drawn.tasks), None)
     return show(
         visit,
@@ -76,10 +77,21 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
         fields=[(field, typed.get(field.name, "")) for field in (shown.fields if shown else ())],
         error=error,
         left=drawn.left,
-        kept="kept" in request.GET,
+        kept=request.GET.get("kept"),
         help=[f"studio/help/{desk}.html", "studio/help/none.html"],
         todos=[] if shown else [step for step in guide(visit).todos if step.link != request.path],
     )
+
+
+def _again(visit: Visit, desk: Desk, typed: dict[str, str]) -> Work | None:
+    """Return a task that the visitor did, to be done anew, with what they said put into ``typed``; None without one."""
+    about = {"kind": desk.kind, "subject": visit.request.GET.get("again", "-"), "actor": visit.member.author}
+    done = Event.objects.filter(project=visit.project, erased=False, **about).last()
+    task = desk.find(visit.member, done.subject, done.body["seen"]) if done else None
+    if done is None or task is None or not task.by_choice:
+        return None
+    typed |= {**done.body["values"], "remark": done.body["remark"]}
+    return Work([task], desk.left(visit.member))
 
 
 def _draw(desk: Desk, member: Membership, count: int, along: str | None = None) -> Work:

@@ -19,12 +19,12 @@ from kapwa.studio.core import evaluating
 from kapwa.studio.core.exchange import export_project
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.freeze import freeze, plan_release, release_files
-from kapwa.studio.core.members import ask_back
+from kapwa.studio.core.importing import take_in
 from kapwa.studio.core.roles import COORDINATORS, EVERYONE
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Release
 from kapwa.studio.core.text import tidy
-from kapwa.studio.core.views.common import act, as_file, show, zipped
+from kapwa.studio.core.views.common import act, as_file, recovery_code, show, zipped
 from kapwa.studio.doctor import BACKUPS, KEPT_DAYS, back_up
 
 # The policy that a report brings admits its own style and script, by their hashes; it is held to it from outside, too.
@@ -105,8 +105,8 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
         shown["checked"] = commands.check([project.slug])
         act(visit, "project.checked", {"differences": len(shown["checked"][2])})
     elif request.method == "POST" and action == "recovery":
-        shown["recovery"] = ask_back(visit.member, visit.member.author)
-        act(visit, "member.recovery", {}, subject=visit.member.author)
+        shown["recovery"] = recovery_code(visit.member)
     elif request.method == "POST" and action == "pack":
-        shown["imported"] = form_of(project).take_in(project, f"sample:{tidy(request.POST.get('pack', ''), 80)}")
+        pack = tidy(request.POST.get("pack", ""), 80)
+        shown["imported"] = take_in(form_of(project).tables, project, f"sample:{pack}")
     return show(visit, "backup", **shown, packs=load("suites", project.form).pack_names())

@@ -33,6 +33,9 @@ from kapwa.studio.core.tables import Event, Person, TracesDue, change
 from kapwa.studio.core.text import tidy_line
 from kapwa.studio.core.views.common import act, show, show_code
 
+# The acts of others that a person is told of: on their membership, and on whether their answers count.
+_ABOUT_MEMBERS = r"^member\.(?!agreed|changed)|^work\.aside-(agreed|ended)"
+
 
 @page("", read=EVERYONE)
 def home(request: HttpRequest, visit: Visit) -> HttpResponse:
@@ -86,8 +89,8 @@ def me(request: HttpRequest, visit: Visit) -> HttpResponse:
         member.save()
         return redirect("me", project=visit.project.slug)
     spoken = [language(tag) for tag in visit.project.languages]
-    by_others = Event.objects.filter(project=visit.project, kind__startswith="member.", subject=member.author)
-    done = by_others.exclude(kind__in=("member.agreed", "member.changed")).order_by("-seq")[:50]
+    about = Event.objects.filter(project=visit.project, subject=member.author)
+    done = about.filter(kind__regex=_ABOUT_MEMBERS).order_by("-seq")[:50]
     return show(visit, "me", person=person, spoken=spoken, done=done, asks=asked(visit.project))
 
 

@@ -155,4 +155,4 @@ def log(request: HttpRequest, visit: Visit) -> HttpResponse:
     shown = Paginator(events, _SHOWN).get_page(request.GET.get("page"))
     numbers = form_of(visit.project).numbers(visit.project)
     rows = [(event, numbers.get(event.subject) or numbers.get(str(event.uuid))) for event in shown]
-    return show(visit, "log", rows=rows, more=shown.number + 1 if shown.has_next() else 0)
+    return show(visit, "log", rows=rows, numbered=bool(numbers), more=shown.number + 1 if shown.has_next() else 0)

@@ -196,7 +196,7 @@ def guide(visit: Visit) -> Guide:
         if row["waiting"]:
             n = row["waiting"]
             sentence = ngettext("You have %(n)s question to look at", "You have %(n)s questions to look at", n)
-            todos.append(Todo(f"{_('Questions in')} \u2068{name}\u2069", link, sentence % {"n": n} + "."))
+            todos.append(Todo(f"{_('Questions')}: \u2068{name}\u2069", link, sentence % {"n": n} + "."))
         title = _("Wordings agreed in %(name)s, with those of the prompts") % {"name": name}
         waits = [_("translators, and two other people who agree")] if agreed < row["due"] else []
         worded.append(Stage(title, link, agreed, row["due"], waits))

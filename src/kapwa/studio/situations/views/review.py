@@ -184,4 +184,4 @@ def session_calendar(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Give the sessions that have a time as a file for calendars."""
     address = request.build_absolute_uri(reverse("sessions", args=[visit.project.slug]))
     content = render_to_string("studio/calendar.ics", {"sessions": _opened(visit.project), "address": address})
-    return as_file(content.replace("\n", "\r\n"), f"{visit.project.slug}.ics", "text/calendar; charset=utf-8")
+    return as_file(content, f"{visit.project.slug}.ics", "text/calendar; charset=utf-8")

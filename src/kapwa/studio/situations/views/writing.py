@@ -24,16 +24,7 @@ from kapwa.studio.core.views.common import act, show, whole
 from kapwa.studio.situations.asking import ask, model_name
 from kapwa.studio.situations.checks import check_fields
 from kapwa.studio.situations.events import CLOSED, DRAFT, FROZEN, IN_REVIEW, REASONS, check_whole, refuse_while_voting
-from kapwa.studio.situations.fields import (
-    GLOSS,
-    GROUPS,
-    TEXT_FIELDS,
-    Fields,
-    changes,
-    prompts,
-    read_fields,
-    texts,
-)
+from kapwa.studio.situations.fields import GLOSS, GROUPS, TEXT_FIELDS, Fields, changes, prompts, read_fields, texts
 from kapwa.studio.situations.tables import Elicited, Revision, Situation, Vote
 from kapwa.suites.kalahi.form import CATEGORIES, PARTS, TOPICS
 

@@ -13,7 +13,7 @@ const EVERY = 5_000; // milliseconds between tries to send
 const LATER = [408, 425, 429, 502, 503, 504]; // of a proxy before a studio that is away
 const TOKEN = "csrfmiddlewaretoken";
 const SERVERS = [TOKEN, "uuid", "base"]; // fields that say nothing of which form it is
-const PAGE = location.pathname + location.search.replace(/[?&]kept=1/, "");
+const PAGE = location.pathname + location.search.replace(/[?&]kept=[^&]*/, "");
 
 let store = null; // null where the browser keeps nothing
 let away = !navigator.onLine; // whether the studio did not answer last

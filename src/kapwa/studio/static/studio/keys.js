@@ -19,10 +19,28 @@ function show(place, key) {
   place.append(" ", shown);
 }
 
+// The questions that are answered by a choice.
+function sets(form) {
+  return [...form.querySelectorAll("fieldset")].filter((set) => set.querySelector("input[type=radio]"));
+}
+
+function unanswered(form) {
+  return sets(form).find((set) => !set.querySelector(":checked"));
+}
+
 // The choices that numbers mean now: those of the first question without an answer, else of the one that has the focus.
 function asked(form) {
-  const sets = [...form.querySelectorAll("fieldset")].filter((set) => set.querySelector("input[type=radio]"));
-  return sets.find((set) => !set.querySelector(":checked")) || document.activeElement.closest("fieldset") || sets[0];
+  return unanswered(form) || document.activeElement.closest("fieldset") || sets(form)[0];
+}
+
+// Saves with the last answer, where nothing but choices is needed; not while arrows go through the choices.
+function finishing(form) {
+  form.querySelector("p.hint[hidden]").hidden = false;
+  let before = unanswered(form);
+  form.addEventListener("change", (event) => {
+    const last = before && !(before = unanswered(form));
+    if (last && !event.target.matches(":focus-visible")) form.querySelector("button").click();
+  });
 }
 
 function mark(form) {
@@ -79,6 +97,7 @@ export function keys(words) {
     for (const set of form.querySelectorAll("fieldset")) [...set.querySelectorAll("label:has(input[type=radio])")].slice(0, 9).forEach((label, place) => show(label, String(place + 1)));
     form.querySelectorAll("button").forEach((button, place) => LETTERS[place] && show(button, LETTERS[place]));
     form.addEventListener("change", () => mark(form));
+    if ("finishes" in form.dataset) finishing(form);
     mark(form);
   }
   turning(form || pressed[0].closest("form") || document.querySelector("main"), words);

@@ -1,0 +1,79 @@
+"""``longform/criteria``: ask each question and keep the answer; verdicts on its criteria are its score.
+
+The score of an answer is HealthBench's (Arora et al. 2025, section 3): the points of the criteria met over all positive
+points. Here it is kept from 0 to 1 answer by answer, where HealthBench clips the mean alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kapwa.errors import check_whole
+from kapwa.records import Answer, Item, Outcome
+from kapwa.suites.base import Judged, Selection, Task, metrics_of
+from kapwa.suites.items import (
+    greedy_requests,
+    item_columns,
+    pair_answers,
+    score_frame,
+    score_row,
+    select,
+    text_facts,
+)
+from kapwa.suites.longform.data import read_questions
+from kapwa.suites.longform.form import question_table
+from kapwa.suites.longform.variants import VARIANT
+
+MET, WORDS = "criteria_met", "words"
+METRICS = metrics_of("longform/criteria")
+ANSWER_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("item_id", "variant", "culture", "text", "finish_reason", "error"), pl.String),
+    **dict.fromkeys(("sample", WORDS), pl.Int64),
+}
+
+
+def judge(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
+    """Describe answers by what needs no verdict; ``criteria_met`` is null, for people or a judging model say it.
+
+    Tables: ``answers``, a row an answer, with its words, for judges favour long ones. Raises UsageError for answers to
+    unknown items and for two answers to one request.
+    """
+    rows, scores = [], []
+    for item, sample, response in pair_answers(items, answers):
+        answered = response if response is not None and not response.failed else None
+        text = None if answered is None else answered.text or ""
+        facts = {} if answered is None else text_facts(answered.text or "", item, answered)
+        columns = {**item_columns(item), "sample": sample, "text": text, WORDS: facts.get(WORDS)}
+        columns["finish_reason"] = response.finish_reason if response else None
+        columns["error"] = response.error if response else "no answer was given"
+        rows.append({name: columns[name] for name in ANSWER_SCHEMA})
+        outcome: Outcome = "scored" if answered else "failed"
+        scores += [score_row(item, metric, facts.get(metric), outcome, sample) for metric in METRICS]
+    return Judged(score_frame(scores), {"answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA)})
+
+
+def open_longform_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
+    """Return ``longform/criteria`` over the chosen questions of ``data``."""
+    max_new_tokens = options.get("max_new_tokens", 512)
+    check_whole("max_new_tokens", max_new_tokens)
+    questions, source = read_questions(data)
+    return Task(
+        name=name,
+        data=source,
+        selection=selection,
+        selected=select(questions, selection, known=(VARIANT,), default=(VARIANT,)),
+        needs=frozenset({"generate"}),
+        headline=(MET, WORDS),
+        groups=("topic",),
+        metrics=METRICS,
+        options={"max_new_tokens": max_new_tokens},
+        requests=partial(greedy_requests, max_new_tokens=max_new_tokens),
+        score=judge,
+        floors=lambda _items: [],  # nobody has said yet what an answer by a trick would meet
+        item_table=question_table,
+    )

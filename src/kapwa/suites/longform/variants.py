@@ -1,0 +1,3 @@
+"""The one variant of long answers: the question as it stands."""
+
+VARIANT = "question"

@@ -1,0 +1,364 @@
+"""The whole trial: from an empty folder to the report of a model by buttons alone, on phones that lose the network.
+
+Seeded; KAPWA_CUTS=200 for as many cuts as issue 26 asks for, half of them over HTTP and half over HTTPS.
+"""
+
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("django", reason="the extra 'studio' is not installed")
+from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa
+from studio_cuts import LOSSES, Network
+from studio_people import a_situation, accepted, enter
+from test_kept import HERE, HOST, OUT, SENT, UNSENT, Person, Served
+
+CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+CUTS = int(os.environ.get("KAPWA_CUTS", "24")) // 2  # of each of the two
+EACH = 1 + CUTS // 25  # situations that each of two people writes
+PROJECT = "ang-buhay-natin"
+TYPING = ("closed tab", "reload", "restart", "no network", "ended visit")
+SENDING = (*LOSSES, "killed", "no network", "closed tab", "ended visit")
+
+
+class Studio(Served):
+    """A studio in an empty folder, reached by a network that fails; ``outside``: the address that people use."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.network = Network(self.port)
+        self.address, self.options = f"http://{HOST}:{self.network.port}", ("--open",)
+        self.link = ""  # by which whoever runs it begins a project
+
+    def start(self) -> None:
+        super().start()
+        assert self.process is not None
+        assert self.process.stderr is not None
+        printed = re.search(r"/join/\S+/", self.process.stderr.readline())
+        assert printed
+        self.link = printed[0]
+
+
+class Trial:
+    """What people do, and which of it is cut: so many of all acts, chosen by a seed."""
+
+    def __init__(self, studio: Studio, browser: Any, acts: int) -> None:
+        self.studio, self.browser, self.rng = studio, browser, random.Random(26)
+        self.left = [True] * CUTS + [False] * (acts - CUTS)
+        self.rng.shuffle(self.left)
+        self.happened: list[str] = []
+        self.typed: list[str] = []
+
+    def cut(self, kinds: tuple[str, ...]) -> str:
+        """Return what happens at the next act, "" for nothing; each kind comes as often as others."""
+        if not self.left.pop():
+            return ""
+        rarest = min(map(self.happened.count, kinds))
+        kind = self.rng.choice([kind for kind in kinds if self.happened.count(kind) == rarest])
+        self.happened.append(kind)
+        return kind
+
+    def text(self, words: str) -> str:
+        """Return a text that nobody typed before, to be looked for in the log."""
+        self.typed.append(f"{words} {len(self.typed)} ({self.rng.random()})")
+        return self.typed[-1]
+
+    def restart(self) -> None:
+        self.studio.kill()
+        self.studio.start()
+
+    def phone(self, code: str, name: str) -> Person:
+        person = Person(self.browser.new_context(viewport=PHONE), self.studio)
+        person.arrive(code, name)
+        return person
+
+    def type(self, who: Person, path: str, field: str, text: str) -> Any:
+        """Type a text on a page, of which something may happen; it is there when the page is opened again."""
+        page = who.open(path)
+        page.locator(field).press_sequentially(text)
+        page.locator(".kept:not([data-writing])", has_text=HERE).wait_for()
+        kind = self.cut(TYPING)
+        if kind == "closed tab":
+            who.anew()
+        elif kind == "restart":
+            self.restart()
+        elif kind == "no network":
+            who.context.set_offline(True)
+            page.locator("details.person summary").click()
+            page.get_by_role("link", name="Me", exact=True).click()
+            page.get_by_text("The studio does not answer now.").wait_for()
+            who.context.set_offline(False)
+        elif kind == "ended visit":
+            who.end_visit()
+            who.sign_in(path)
+        page = who.open(path) if kind else page
+        assert page.locator(field).input_value() == text, self.happened
+        return page
+
+    def send(self, who: Person, button: Any) -> None:
+        """Press a button, of which something may happen, until what was typed has arrived."""
+        kind, page = self.cut(SENDING), who.page
+        before = self.acts()
+        if kind in LOSSES:
+            self.studio.network.next = kind
+        elif kind == "killed":
+            killing = threading.Timer(self.rng.random() / 20, self.studio.kill)
+            self.studio.network.then = killing.start
+        elif kind == "ended visit":
+            who.end_visit()
+        elif kind:
+            who.context.set_offline(True)
+        button.click()
+        if kind == "killed":
+            killing.finished.wait(20)
+            killing.join()
+            self.studio.start()
+        elif kind == "ended visit":
+            page.get_by_text(OUT).wait_for()
+            who.come_again()
+        elif kind in ("no network", "closed tab"):
+            page.get_by_text(UNSENT).wait_for()
+            if kind == "closed tab":
+                who.anew()
+            who.context.set_offline(False)
+            page = who.page if kind == "no network" else who.open(f"/p/{PROJECT}/")
+        self.arrived(page)
+        assert (self.acts(), self.studio.network.next) == (before + 1, ""), self.happened
+
+    def arrived(self, page: Any) -> None:
+        """Wait until a page says that the studio has what was sent; the device notices its network in between."""
+        end = time.monotonic() + PATIENCE / 1000
+        while not page.get_by_text(SENT).first.is_visible():
+            assert time.monotonic() < end, (self.happened, page.url, page.locator("main").inner_text()[:2000])
+            with suppress(api.Error):  # the page changes
+                page.evaluate("dispatchEvent(new Event('online'))")
+            page.wait_for_timeout(100)
+
+    def acts(self) -> int:
+        return len(self.studio.bodies())
+
+
+def begin(trial: Trial) -> tuple[Person, list[str]]:
+    """Let the coordinator begin the project by the form; returns them, and the codes of who is invited."""
+    ana = Person(trial.browser.new_context(viewport=PHONE), trial.studio)
+    page = ana.page
+    page.goto(trial.studio.address + trial.studio.link)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_label("Title").fill("Ang buhay natin")
+    ana.look("begin")
+    page.get_by_label("Whose culture").fill("Filipino")
+    page.get_by_label("Languages people write in").fill("Klingonish!")
+    page.get_by_label("Situations from people's lives").check()
+    for role in ("Writer", "Reviewer"):
+        page.get_by_label(role).fill("2")
+    page.get_by_role("button", name="Begin").click()
+    assert "is not the tag of a language" in page.locator("#wrong-languages").inner_text()
+    page.get_by_label("Languages people write in").fill("Filipino, Cebuano")
+    trial.restart()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("A name that others will see").fill("Ana")
+    trial.restart()
+    page.locator("main").get_by_role("button", name="Continue").click()
+    ana.code = page.locator(".code.shown").inner_text()
+    ana.look("codes")
+    shown = re.findall(r"\d{4}(?:-\d{4}){3}", page.locator(".invitations").inner_text())
+    page.get_by_role("link", name="I have saved it, continue").click()
+    ana.agree()
+    return ana, list(dict.fromkeys(shown))
+
+
+def write(trial: Trial, who: Person, fields: dict[str, str]) -> None:
+    """Write a situation at the desk, and send it to review."""
+    page = trial.type(who, f"/p/{PROJECT}/situations/new/", "#context", fields["context"])
+    for name in ("language", "topic", "category"):
+        page.locator(f"#{name}").select_option(fields[name])
+    for name, text in fields.items():
+        if name not in ("language", "topic", "category", "context", "best"):
+            page.locator(f"#{name}").fill(text)
+    page.get_by_label(f"Response {fields['best']} is the best").check()
+    trial.send(who, page.get_by_role("button", name="Save", exact=True))
+
+
+def review(trial: Trial, number: int, ana: Person, voters: list[Person]) -> None:
+    """Let two people vote, reveal their votes, talk about them, and accept the situation."""
+    path = f"/p/{PROJECT}/situations/{number}/"
+    for who in voters:
+        page = trial.type(who, path, "#remark", trial.text("sang-ayon"))
+        page.get_by_label("Accept as it is").check()
+        page.locator("input[name=best]").first.check()
+        trial.send(who, page.get_by_role("button", name="Vote", exact=True))
+    trial.send(ana, ana.open(path).get_by_role("button", name="Reveal the votes"))
+    page = trial.type(voters[0], path, "#say", trial.text("usapan"))
+    trial.send(voters[0], page.get_by_role("button", name="Send", exact=True))
+    trial.send(ana, ana.open(path).get_by_role("button", name="Accept", exact=True))
+
+
+def evaluated(trial: Trial, ana: Person) -> None:
+    """Let the studio's computer evaluate the release; the studio dies meanwhile, and what it began goes on."""
+    page = ana.open(f"/p/{PROJECT}/releases/1.0.0/evaluation/")
+    page.get_by_role("button", name="Evaluate smollm2 on kalahi/mc").click()
+    page.get_by_text("running").wait_for()
+    trial.restart()
+    end = time.monotonic() + PATIENCE / 1000
+    while not ana.open(f"/p/{PROJECT}/releases/1.0.0/evaluation/").get_by_text("finished").count():
+        assert time.monotonic() < end, page.locator("main").inner_text()
+        page.wait_for_timeout(1000)
+
+
+def walk(studio: Studio, browser: Any) -> tuple[Trial, Person, Person]:
+    """Go from an empty folder to a release; returns the trial, its coordinator and a writer."""
+    studio.start()
+    trial = Trial(studio, browser, acts=4 + 2 * EACH * 11)
+    ana, codes = begin(trial)
+    berto, carla, dina, edo = (
+        trial.phone(code, name) for code, name in zip(codes, ("Berto", "Carla", "Dina", "Edo"), strict=True)
+    )
+    for who in (berto, carla):
+        page = trial.type(who, f"/p/{PROJECT}/topics/", "#topic-name", trial.text("paksa"))
+        trial.send(who, page.get_by_role("button", name="Add", exact=True))
+    for place in range(2 * EACH):
+        who = (berto, carla)[place % 2]
+        write(trial, who, a_situation(f"Liza {place}", context=trial.text("Nakita ko"), topic=trial.typed[place % 2]))
+        page = who.open(f"/p/{PROJECT}/situations/{place + 1}/")
+        trial.send(who, page.get_by_role("button", name="Send to review"))
+        review(trial, place + 1, ana, [dina, edo])
+    page = ana.open(f"/p/{PROJECT}/releases/")
+    page.get_by_label("Version").fill("1.0.0")
+    trial.restart()
+    page.get_by_role("button", name="Make a release").click()
+    page.get_by_role("heading", name="How a model does on release 1.0.0").wait_for()
+    return trial, ana, berto
+
+
+def hold_against_one_without_cuts(trial: Trial) -> None:
+    """Nothing typed is lost, no act is there twice, and the release is that of a studio where nothing failed."""
+    from kapwa.studio import commands
+    from kapwa.studio.core.freeze import freeze
+    from kapwa.studio.models import Event
+
+    folder = trial.studio.folder
+    trial.studio.kill()
+    bodies = trial.studio.bodies()
+    typed = trial.typed[2:]  # situations name the topics, too
+    assert [sum(text in body for body in bodies) for text in typed] == [1] * len(typed)
+    assert "every table agrees with its events" in kapwa("studio", "check", cwd=folder).stderr
+    kapwa("studio", "freeze", PROJECT, "--release", "1.0.0", cwd=folder)
+    about = {"title": "Ang buhay natin", "culture": "Filipino", "language": "fil", "languages": ["ceb"]}
+    project = commands.new_project(PROJECT, **about)
+    roles = {"dina": "coordinator", "berto": "writer", "carla": "writer", "edo": "reviewer", "fe": "reviewer"}
+    people = {name: enter(project, name, role) for name, role in roles.items()}
+    topics, contexts = trial.typed[:2], [text for text in trial.typed if text.startswith("Nakita ko")]
+    for name, topic in zip(("berto", "carla"), topics, strict=True):
+        people[name].post("topics/", {"name": topic, "origin": "seed"})
+    for place, context in enumerate(contexts):
+        who = people[("berto", "carla")[place % 2]]
+        who.post("situations/new/", a_situation(f"Liza {place}", context=context, topic=topics[place % 2]))
+        who.post(f"situations/{place + 1}/submit/")
+        accepted(people, place + 1, "edo", "fe")
+        people["edo"].post(f"situations/{place + 1}/discuss/", {"text": "usapan"})
+    people["dina"].post("releases/", {"version": "1.0.0"})
+    made = freeze(project, "1.0.0", folder / "without").folder
+    texts = [place / "situations.jsonl" for place in (made, folder / "releases" / made.name)]
+    assert texts[0].read_bytes() == texts[1].read_bytes()
+    uncut = Counter(Event.objects.values_list("kind", flat=True))
+    kinds = Counter(kind for kind, _body in trial.studio.events())
+    del kinds["release.evaluated"], kinds["member.invited"]  # there, the command invited them
+    assert kinds == uncut
+
+
+def test_a_trial_over_http_ends_with_a_report(tmp_path: Path, studio: Path) -> None:
+    rules = f"--host-resolver-rules=MAP {HOST} 127.0.0.1"
+    served = Studio(tmp_path)
+    with api.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
+            trial, ana, berto = walk(served, browser)
+            assert ana.page.evaluate("window.isSecureContext") is False
+            evaluated(trial, ana)
+            for name in ("backup", "results", "releases", "log"):
+                ana.open(f"/p/{PROJECT}/{name}/")
+                ana.look(name)
+            page = berto.open(f"/p/{PROJECT}/")
+            page.locator("a[href*=evaluation]").first.click()
+            with page.expect_navigation():
+                page.get_by_role("link", name="Show the report").click()
+            page.locator("h1").first.wait_for()
+            assert "Ang buhay natin" in page.content()
+        finally:
+            served.kill()
+    hold_against_one_without_cuts(trial)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def caddy(folder: Path, served: Studio) -> Iterator[dict[str, str]]:
+    """Put a proxy with HTTPS before a studio; gives the environment of a browser that trusts it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        outside = int(free.getsockname()[1])
+    served.address, served.options = f"https://localhost:{outside}", ("--open", "--behind-proxy")
+    config = folder / "Caddyfile"
+    config.write_text(
+        "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n}\n"
+        f"{served.address} {{\n  tls internal\n  reverse_proxy 127.0.0.1:{served.network.port}\n}}\n"
+    )
+    here = {**os.environ, "HOME": str(folder / "home"), "XDG_DATA_HOME": str(folder / "data")}
+    proxy = subprocess.Popen([str(CADDY), "run", "--config", config], env=here, stderr=subprocess.DEVNULL)
+    try:
+        root = folder / "data" / "caddy" / "pki" / "authorities" / "local" / "root.crt"
+        end = time.monotonic() + 60
+        while not (root.is_file() and listens(outside)):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        database = folder / "home" / ".pki" / "nssdb"
+        database.mkdir(parents=True)
+        for arguments in (["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "caddy", "-i", str(root)]):
+            subprocess.run([str(CERTUTIL), "-d", f"sql:{database}", *arguments], check=True)
+        yield here
+    finally:
+        proxy.terminate()
+        proxy.wait(timeout=120)
+
+
+@pytest.mark.skipif(CADDY is None or CERTUTIL is None, reason="no caddy or certutil on this machine")
+def test_a_trial_over_https_behind_a_proxy(tmp_path: Path, studio: Path) -> None:
+    """As docs/how-to/deploy-the-studio.md has it; no certificate is taken on trust."""
+    served = Studio(tmp_path)
+    with caddy(tmp_path, served) as here, api.sync_playwright() as started:
+        try:
+            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=here)
+            trial, ana, _berto = walk(served, browser)
+            page = ana.open(f"/p/{PROJECT}/people/")
+            page.get_by_label("writer").first.check()
+            page.get_by_role("button", name="Make codes").click()
+            page.get_by_text(f"{served.address}/join/").first.wait_for()
+            cookies = {cookie["name"]: cookie for cookie in ana.context.cookies()}
+            assert all(cookies[name]["secure"] for name in ("sessionid", "csrftoken", "kapwa_here"))
+            answer = page.goto(f"{served.address}/p/{PROJECT}/phone/")
+            assert "max-age" in answer.headers["strict-transport-security"]
+            assert page.evaluate("window.isSecureContext && 'serviceWorker' in navigator")
+            # What brings no token of the studio's own form is refused, though the proxy stands between.
+            status = page.evaluate(
+                "async (address) => (await fetch(address, {method: 'POST', body: new URLSearchParams()})).status",
+                f"{served.address}/p/{PROJECT}/topics/",
+            )
+            assert status == 403
+        finally:
+            served.kill()
+    hold_against_one_without_cuts(trial)
