@@ -204,7 +204,7 @@ class TaskView:
                 facts["several"] = row["kind"] == "list"
                 mark = Mark(name, float(row["value"]), row["kind"] == "ceiling", *words, **facts)
                 found.setdefault((mark.name, mark.ceiling), mark)
-        return Marks.of(found.values(), low_is_good=self.metrics[metric].get("higher_is_better") is False)
+        return Marks.of(found.values(), low_is_good=self.metrics.get(metric, {}).get("higher_is_better") is False)
 
     def add_ceilings(self, ceilings: Sequence[Floor]) -> None:
         """Put what people score beside the marks of the runs."""
