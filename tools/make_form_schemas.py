@@ -19,10 +19,12 @@ from kapwa.datasets.rows import TEXT, Row
 from kapwa.suites.blend.form import AnswerRow, QuestionRow
 from kapwa.suites.blend.mcq_data import ORDERED, ChoiceRow
 from kapwa.suites.blend.prompts import PromptRow
-from kapwa.suites.blend.questions import ALL_LETTERS, KINDS
+from kapwa.suites.blend.questions import KINDS
 from kapwa.suites.eecc import form as eecc
 from kapwa.suites.folders import adding
+from kapwa.suites.folders.forms import form_names
 from kapwa.suites.folders.mapping import ColumnMapping
+from kapwa.suites.items import ALL_LETTERS
 from kapwa.suites.kalahi.form import Situation
 from kapwa.suites.longform.form import LongQuestion
 from kapwa.suites.opinions.form import Opinion, Prompt
@@ -30,6 +32,8 @@ from kapwa.suites.opinions.form import Opinion, Prompt
 FORMS_VERSION = "1.0"
 FOLDER = Path(adding.__file__).parent / "schemas"
 _FILLED = {"type": "string", "pattern": r"\S"}
+# Forms that a mapping may name, in the order in which they came.
+_MAPPED = ("kalahi", "blend/saq", "blend/mcq", "opinions/survey", "longform/criteria")
 _ASKS = {"type": "string", "pattern": r"\{q\}"}
 
 
@@ -39,11 +43,12 @@ def schemas() -> dict[str, dict[str, Any]]:
     They follow from the models that read, with what these check by code said beside. A test holds them
     against the readers.
     """
+    mapped = sorted(form_names(), key=_MAPPED.index)
     choice = _schema("blend.mcq", ChoiceRow, answer=_RIGHT, options_are={"enum": [ORDERED, "", None]})
     return {
         "card": _schema("card", Card),
         "cultures": _schema("cultures", LabelRow),
-        "mapping": _schema("mapping", ColumnMapping),
+        "mapping": _schema("mapping", ColumnMapping, form={"enum": mapped, "type": "string"}),
         "kalahi.situation": _schema("kalahi.situation", Situation),
         "longform.question": _schema("longform.question", LongQuestion),
         "blend.question": {

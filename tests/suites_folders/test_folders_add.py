@@ -12,7 +12,7 @@ import kapwa
 from kapwa import registry
 from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
-from kapwa.suites.folders.adding import FORMS, add_suite, check_folder, check_named, new_suite, remove_suite
+from kapwa.suites.folders.adding import add_suite, check_folder, check_named, forms, new_suite, remove_suite
 from kapwa.user_suites import registered
 
 TASKS = {
@@ -24,7 +24,7 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_a_new_folder_is_sound_and_says_which_rows_are_examples(form: str, tmp_path: Path) -> None:
     written = new_suite(form, tmp_path / "mine")
     assert {"README.md", "card.yaml"} < {path.name for path in written}
@@ -48,7 +48,7 @@ def test_the_commands_for_a_new_folder_work_as_they_are_printed(folder: str, nam
     assert list(registered()) == [name]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_a_folder_with_a_name_is_asked_as_the_form_is(form: str, tmp_path: Path) -> None:
     new_suite(form, tmp_path / "mine")
     entry = add_suite(tmp_path / "mine", "ours")

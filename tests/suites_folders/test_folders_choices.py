@@ -13,9 +13,9 @@ import kapwa
 from kapwa.errors import DataError, UsageError
 from kapwa.records import Answer, ContinuationScore, Request, Response
 from kapwa.suites.blend.choice_reader import read_choice
-from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.folders.adding import check_folder
 from kapwa.suites.folders.paths import cell_at, column_of
+from kapwa.suites.items import ALL_LETTERS
 
 TWENTY = [f"food {number}" for number in range(1, 21)]
 BY_COLUMN: dict[str, Any] = {

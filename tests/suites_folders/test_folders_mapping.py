@@ -12,10 +12,10 @@ from kapwa.cli.options import parse_list, parse_where
 from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, UsageError
 from kapwa.languages.places import places
-from kapwa.suites.blend.questions import culture_of, people_said
+from kapwa.suites.blend.questions import people_said
 from kapwa.suites.folders.adding import add_suite, check_folder
-from kapwa.suites.folders.convert import country_of, language_of
 from kapwa.suites.folders.layout import laid_out
+from kapwa.suites.folders.locales import country_of, culture_of, language_of
 
 SHORT = """locale\tid\tquestion\tanswers
 es-MX\t01\t¿Qué se unta en el pan por la mañana?\tmantequilla | cajeta | Cajeta

@@ -11,7 +11,7 @@ import yaml
 
 import kapwa
 from kapwa.errors import UsageError
-from kapwa.suites.folders.guessing import guess_mapping
+from kapwa.suites.blend.guessing import guess_mapping
 
 MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 

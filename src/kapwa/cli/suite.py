@@ -70,7 +70,7 @@ def add(
 def guess(files: list[Path], output: Path | None = None) -> None:
     """Guess the mapping of somebody else's tables, with reasons and with what it could not tell."""
     from kapwa.files import write_text
-    from kapwa.suites.folders.guessing import guess_mapping
+    from kapwa.suites.blend.guessing import guess_mapping
 
     guessed = guess_mapping(files).as_yaml()
     if output is None:

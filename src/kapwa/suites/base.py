@@ -252,6 +252,11 @@ class Suite:
     the suite's name) whose items have options that people can choose among, and how the metrics begin that the share of
     right choices is the ceiling of.
 
+    Folders of data: ``tables`` names the files that one of this form holds, for hints ("situations.csv"); beside
+    ``packs`` lies the folder ``scaffold`` that a new one begins with. ``mapped``: by the name that mappings have for a
+    form of the suite (a task's, or the suite's for all tasks), where its :class:`kapwa.suites.folders.forms.MappedForm`
+    is, as "module:name".
+
     A suite that is a folder of data names it in ``folder``, and in ``form`` the suite whose form the data have: its
     tasks are those of the form over these data.
     """
@@ -277,8 +282,15 @@ class Suite:
     criteria: tuple[Criterion, ...] = ()
     yes_means: str = "is good"
     choices: Mapping[str, str] = field(default_factory=dict)
+    tables: str = ""
+    mapped: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     form: str = ""
+
+    @property
+    def scaffold(self) -> Path:
+        """Where the files lie that a new folder of this form begins with, of a suite with :attr:`tables`."""
+        return self.packs.with_name("scaffold")
 
     def options_of(self, task: str) -> Mapping[str, Setting]:
         """Return what may be set for ``task`` ("kalahi/open"), by name."""

@@ -18,6 +18,10 @@ from kapwa.suites.base import Selection
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+# How options are lettered; a set may have fewer.
+ALL_LETTERS = "ABCDEFGHIJKLMNOPQRST"
+# The topic of items of which nobody says one.
+NO_TOPIC = "not given"
 _NUMBERS = {"value": pl.Float64, "sample": pl.Int64}
 SCORE_SCHEMA: dict[str, Any] = {name: _NUMBERS.get(name, pl.String) for name in SCORE_COLUMNS}
 

@@ -80,6 +80,11 @@ suite = Suite(
     options=settings_of("blend"),
     sample_data=sample_data,
     example_answers=example_answers,
+    tables="questions.csv and answers.csv or mcq.csv",
+    mapped={
+        "blend/saq": "kapwa.suites.blend.mapped:SHORT_ANSWERS",
+        "blend/mcq": "kapwa.suites.blend.mapped:CHOICES",
+    },
     noun=("question", "questions"),
     floor_words=floor_words("blend"),
     # The classes of wrong answers of the human evaluation (section 5). Unlike in Kalahi, a yes is no praise: it means

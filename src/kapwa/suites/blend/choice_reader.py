@@ -22,9 +22,9 @@ from typing import Literal, NamedTuple
 
 from kapwa.languages.phrases import any_of, spaced_and_not
 from kapwa.suites.blend.letter_mentions import Mention, ends, mentions, pattern, plain
-from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.replies import before_other_options, folded, own_turn, whole
 from kapwa.suites.blend.reply_lists import n_words
+from kapwa.suites.items import ALL_LETTERS
 
 How = Literal[
     "json", "boxed", "stated", "alone", "marked", "text", "contained", "empty", "none", "several", "contradiction"

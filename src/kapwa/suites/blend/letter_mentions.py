@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kapwa.languages.phrases import any_of, reply_words, spaced_and_not
-from kapwa.suites.blend.questions import ALL_LETTERS
+from kapwa.suites.items import ALL_LETTERS
 
 
 class Mention(NamedTuple):

@@ -33,8 +33,8 @@ from kapwa.datasets.tables import Table, load_yaml, read_records, shipped_card
 from kapwa.errors import DataError, UsageError, nearest, raise_first
 from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
-from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.blend.released import RELEASE_CARD
+from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
 from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
@@ -42,7 +42,6 @@ LETTERS = "ABCD"
 ORDERED = "ordered"
 MCQ_NAME = "mcq.csv"
 RELEASED_NAMES = ("mc_questions_file.csv", "mc_questions_file.json", "mc_questions_file.jsonl")
-NO_TOPIC = "not given"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 # The released prompt: the question, this instruction, and the options.
 _INSTRUCTION = re.compile(r"\s*Without any explanation, choose only one\b|\n\s*A\. ")

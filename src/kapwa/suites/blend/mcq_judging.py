@@ -20,8 +20,8 @@ from kapwa.suites.base import Judged, MetricInfo, metrics_of
 from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
 from kapwa.suites.blend.choice_scales import Choice, distance_rows, scale_tables
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
-from kapwa.suites.blend.questions import ALL_LETTERS
 from kapwa.suites.items import (
+    ALL_LETTERS,
     case_frame,
     grouped,
     item_columns,

@@ -38,8 +38,7 @@ from kapwa.suites.blend.mcq_judging import (
     right_letters,
     text_prompt,
 )
-from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.items import by_culture, greedy_requests, grouped, item_columns, lot, select
+from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, lot, select
 
 
 def item_of(question: ChoiceQuestion, how: How, *, several: bool = False, scale: Sequence[str] = ()) -> Item:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kapwa.datasets.conversations import Turn
 from kapwa.datasets.rows import Origin
 from kapwa.files import table_rows
-from kapwa.languages.codes import name_of, same_language
 from kapwa.languages.phrases import is_non_answer
-from kapwa.languages.places import place_of as place_coded
 from kapwa.records import Media
 from kapwa.suites.blend.variants import AskedIn
 
@@ -27,8 +24,6 @@ IDK_KEYS = ("idk", "no-answer", "not-applicable")
 USUAL_ANNOTATORS = 5
 # Fewest annotators without an answer for whom the two rules leave a question out.
 FEWEST_UNABLE, FEWEST_IDK_CODE = 3, 5
-# How options are lettered; a set may have fewer.
-ALL_LETTERS = "ABCDEFGHIJKLMNOPQRST"
 # A reply that lists more answers is judged by its first; see :mod:`kapwa.suites.blend.replies`.
 MAX_ANSWERS = 3
 
@@ -168,7 +163,7 @@ class Region(NamedTuple):
     code: str = ""
 
 
-_REGIONS = {row["country"]: Region(**row) for row in table_rows(Path(__file__).with_name("regions.csv"))}
+_REGIONS = {row["country"]: Region(**row) for row in table_rows(Path(__file__).parents[1] / "regions.csv")}
 COUNTRIES = tuple(_REGIONS)
 
 
@@ -179,43 +174,3 @@ def region_of(country: str, language: str = "") -> Region:
     """
     known = _REGIONS.get(country, Region(country, country.replace("_", " "), ""))
     return known._replace(language=language or known.language)
-
-
-# In ISO 3166-1 AS is American Samoa, and JB unassigned.
-_REGION_CODES = {region.code: region for region in _REGIONS.values() if region.code}
-# Other codes of countries in common use, which ISO 3166-1 reserves or leaves free.
-_OTHER_CODES = {"UK": "GB", "EL": "GR"}
-Locale = tuple[str, str]
-
-
-def clashing(locales: Iterable[Locale]) -> frozenset[Locale]:
-    """Return those of a set's locales (language, territory) by whose territory others of the set are understood."""
-    return frozenset(locale for locale in locales if locale[1] in _REGION_CODES)
-
-
-@cache
-def culture_of(language: str, territory: str, locales: frozenset[Locale] = frozenset()) -> str:
-    """Name the culture of a locale's language and territory (ISO 3166-1); "" for a territory that there is not.
-
-    The name is the country's of :mod:`kapwa.languages.places`, spelled as in the release where that has it
-    ("South_Korea"), and for any language but the country's first the language's beside it ("Nigeria (Hausa)").
-    AS is Assam where the language is Assamese or the set has ``as-AS`` or a JB, which there is only in BLEnD's codes;
-    ``locales``: :func:`clashing` of the whole set. Where the set has American Samoa for certain (``sm-AS``) as well,
-    nothing is chosen: "".
-    """
-    place = place_coded(_OTHER_CODES.get(territory, territory))
-    if territory in _REGION_CODES:
-        country, spoken = _REGION_CODES[territory].country, _REGION_CODES[territory].language
-        elsewhere = {code for code in place.languages if code != "en"} if place else set()
-        regional = place is None or any(area == "JB" or (code, area) == (spoken, territory) for code, area in locales)
-        if language == spoken or (regional and language not in elsewhere):
-            clash = language != spoken and any(area == territory and code in elsewhere for code, area in locales)
-            return "" if clash else country if language in (spoken, "") else f"{country} ({name_of(language)})"
-    if place is None:
-        return ""
-    usual = place.languages[0] if place.languages else "en"
-    released = (
-        region.country for region in _REGIONS.values() if (region.language, region.territory) == (usual, place.iso2)
-    )
-    name = next(released, place.country)
-    return name if not language or same_language(language, usual) else f"{name} ({name_of(language)})"

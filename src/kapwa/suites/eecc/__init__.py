@@ -27,6 +27,7 @@ suite = Suite(
     options=settings_of("eecc"),
     reopen=partial(call, "kapwa.suites.eecc.task:reopen_task"),
     next_step="How the texts differ from identity to identity: kapwa analyze eecc {run}",
+    tables="templates.csv, concepts.csv and identities.csv",
     noun=("prompt", "prompts"),
     # How a text is fitted to its readers, as people of their culture see it; a yes to the last is no praise.
     criteria=tuple(Criterion(**row) for row in table_rows(Path(__file__).with_name("criteria.csv"))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,26 +20,34 @@ from kapwa.suites.base import Suite
 from kapwa.suites.folders.opening import MAPPING_NAME, find_mapping, tasks_in
 from kapwa.user_suites import Registered, check_name, fitting_name, register, registered, unregister
 
-FORMS = ("kalahi", "blend", "eecc", "opinions", "longform")
-_START = f"Start one with: kapwa suite new {'|'.join(FORMS)} FOLDER"
-SCAFFOLDS = Path(__file__).parent / "scaffolds"
 # Example rows begin their notes with this word, so that a check can say which are still there.
 EXAMPLE = "EXAMPLE"
 
 
+def forms() -> dict[str, Suite]:
+    """Return the installed suites of which a folder can be started, by name."""
+    suites = {name: registry.load("suites", name) for name in registry.installed("suites")}
+    return {name: suite for name, suite in suites.items() if suite.tables}
+
+
+def _start() -> str:
+    return f"Start one with: kapwa suite new {'|'.join(forms())} FOLDER"
+
+
 def new_suite(form: str, folder: str | Path) -> list[Path]:
-    """Write the files of a new folder of ``form`` (one of :data:`FORMS`) and return them.
+    """Write the files of a new folder of ``form`` (one of :func:`forms`) and return them.
 
     Raises UsageError for an unknown form, and for a folder that holds anything already.
     """
-    if form not in FORMS:
-        raise UsageError(f"There is no form {form!r}.", hint=nearest(form, FORMS))
+    known = forms()
+    if form not in known:
+        raise UsageError(f"There is no form {form!r}.", hint=nearest(form, known))
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise UsageError(f"{place} is a file.", hint="Name a folder that does not exist yet.")
     if place.is_dir() and any(place.iterdir()):
         raise UsageError(f"{place} is not empty.", hint="Name a folder that is empty or does not exist yet.")
-    sources = sorted((SCAFFOLDS / form).iterdir())
+    sources = sorted(known[form].scaffold.iterdir())
     with filling(place) as fresh:
         for source in sources:
             (fresh / source.name).write_bytes(source.read_bytes())
@@ -80,7 +89,7 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
     place = Path(folder)
     if not place.is_dir():
         message = "is a file, but a folder is needed." if place.exists() else "no such folder."
-        raise DataError(message, path=place, hint=_START)
+        raise DataError(message, path=place, hint=_start())
     mapping_path = Path(mapping) if mapping is not None else find_mapping(place)
     tasks = tasks_in(place, mapping_path)
     if not tasks:
@@ -89,24 +98,22 @@ def check_folder(folder: str | Path, mapping: str | Path | None = None) -> Check
         hint = "Give each form a folder of its own."
         raise UsageError(f"{place} holds data of several forms: {', '.join(tasks)}.", hint=hint)
     form, of_form = next(iter(tasks.items()))
-    report = _mapped_report(form, of_form[0], place, mapping_path) if mapping_path else _report(form, place)
+    report = _mapped_report(form, place, mapping_path) if mapping_path else _report(form, place)
     examples = [] if mapping_path else list(_examples(place))
     return Checked(form, of_form, dataclasses.replace(report, findings=[*report.findings, *examples]))
 
 
-_FORMS_HINT = (
-    "A folder holds situations.csv (kalahi), questions.csv and answers.csv or mcq.csv (blend), templates.csv, "
-    "concepts.csv and identities.csv (eecc), opinions.csv (opinions) or longform.csv (longform); "
-    f"tables with other columns need a {MAPPING_NAME}. See docs/reference/forms.md. {_START}"
-)
-_SEE = "See docs/reference/forms.md."
-_STEMS = ("situations", "questions", "answers", "mcq", "templates", "concepts", "identities", "opinions", "longform")
-
-
 def no_form(place: Path) -> DataError:
     """Return the error for data of no form; where a file's name or kind is the reason, it says so."""
-    odd = odd_names(place, _STEMS, TABLE_SUFFIXES) if place.is_dir() else None
-    return DataError("is not data of a known form.", path=place, hint=f"{odd} {_SEE}" if odd else _FORMS_HINT)
+    tables = {name: suite.tables for name, suite in forms().items()}
+    stems = re.findall(r"(\w+)\.csv", " ".join(tables.values()))
+    odd = odd_names(place, stems, TABLE_SUFFIXES) if place.is_dir() else None
+    see = "See docs/reference/forms.md."
+    *others, last = [f"{files} ({name})" for name, files in tables.items()]
+    holds = f"A folder holds {', '.join(others)} or {last}; tables with other columns need a {MAPPING_NAME}."
+    return DataError(
+        "is not data of a known form.", path=place, hint=f"{odd} {see}" if odd else f"{holds} {see} {_start()}"
+    )
 
 
 def _report(form: str, data: Path) -> CheckReport:
@@ -114,14 +121,14 @@ def _report(form: str, data: Path) -> CheckReport:
     return suite.check(data) or CheckReport(form, str(data), {}, [])
 
 
-def _mapped_report(form: str, task: str, folder: Path, mapping: Path) -> CheckReport:
+def _mapped_report(form: str, folder: Path, mapping: Path) -> CheckReport:
     from kapwa.suites.folders.layout import laid_out
 
     with laid_out(folder, mapping) as place:
         converted = place.found
         report = CheckReport(form, str(folder), {}, [])
         if converted.tables:
-            report = place.translated_report(_report(form, place.data_of(f"{form}/{task}")))
+            report = place.translated_report(_report(form, place.data))
     findings = [Finding.of(problem, folder) for problem in converted.problems]
     findings += [_left_out(problem, folder) for problem in converted.left_out]
     findings += [*converted.oddities, *report.findings]
@@ -199,6 +206,6 @@ def add_suite(
 
 def remove_suite(name: str) -> Registered:
     """Forget a suite's name; its folder and its runs stay. Raises UsageError where no such name was added."""
-    if name in FORMS and name not in registered():
+    if name in registry.installed("suites") and name not in registered():
         raise UsageError(f"{name!r} comes with Kapwa and cannot be removed.")
     return unregister(name)

@@ -19,11 +19,10 @@ from kapwa.datasets.findings import CheckReport
 from kapwa.datasets.tables import InMemory, Record, Table, standing_in
 from kapwa.errors import DataError
 from kapwa.suites.folders.convert import Converted, LaidRow, convert
+from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.mapping import read_mapping
 
 PROMPTS = "prompts.csv"
-# What a form's table calls a field that mappings call otherwise.
-_RENAMED = {"answers": {"local": "answers", "english": "answers_en"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,12 @@ class LaidOut:
     source: Path
     found: Converted
     copied: Mapping[str, Path]
+    form: MappedForm
 
-    def data_of(self, task: str) -> Path:
-        """Return what the task reads: the folder, or the one table of multiple choice."""
-        return self.folder / "mcq.jsonl" if task == "blend/mcq" else self.folder
+    @property
+    def data(self) -> Path:
+        """What a task reads: the folder, or its one table."""
+        return self.folder / self.form.table
 
     def translated(self, error: DataError) -> DataError:
         """Return ``error`` with the file, row and column that the user knows."""
@@ -72,7 +73,7 @@ class LaidOut:
         rows = self.found.tables.get(file.stem, ())
         if not rows:
             return self.source, None, column
-        name = _RENAMED.get(file.stem, {}).get(column or "", column or "")
+        name = self.form.renamed.get(file.stem, {}).get(column or "", column or "")
         if row is None or not 1 <= row <= len(rows):
             return rows[0].origin.path, None, rows[0].fields[name].column if name in rows[0].fields else column
         field = rows[row - 1].fields.get(name)
@@ -112,7 +113,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
         token = MEDIA_FOLDER.set(folder)
         try:
             with standing_in(tables):
-                yield LaidOut(to, folder, made, copied)
+                yield LaidOut(to, folder, made, copied, mapping.to)
         finally:
             MEDIA_FOLDER.reset(token)
 

@@ -6,57 +6,23 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
-from kapwa.datasets.rows import columns_of
 from kapwa.datasets.tables import read_model, read_records
 from kapwa.errors import DataError, nearest
-from kapwa.suites.blend.form import QUESTION_COLUMNS
-from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.kalahi.form import RESPONSES, Situation
-from kapwa.suites.longform.form import LongQuestion
-from kapwa.suites.opinions.form import Opinion
+from kapwa.suites.folders.forms import MappedForm, form_names, form_of
 
-Form = Literal["kalahi", "blend/saq", "blend/mcq", "opinions/survey", "longform/criteria"]
 HowAnswered = Literal["letter", "number from 0", "number from 1", "text"]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
-OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
-_OF_CHOICE = (
-    *("id", "country", "language", "question_id", "topic", "question", "answer"),
-    *("group", "step", "options_are", "messages", "media"),
-)
-_OWN = ("culture", "notes", "source")
-# Besides the form's own: "locale" is language and country in one ("es-MX"), "answers" and "options" are lists.
-FIELDS: dict[Form, tuple[str, ...]] = {
-    "kalahi": (*columns_of(Situation), "locale"),
-    "blend/saq": (
-        *(name for name in QUESTION_COLUMNS if name not in _OWN),
-        "culture",
-        "locale",
-        "answers",
-        "answers_en",
-    ),
-    "blend/mcq": (*_OF_CHOICE, *OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
-    # "selections" holds the numbers of every culture, by its name.
-    "opinions/survey": (*columns_of(Opinion), "selections", "locale"),
-    "longform/criteria": (*columns_of(LongQuestion), "locale"),
-}
-# Each must be in ``columns`` or ``constants``; of several in one entry, one.
-NEEDED: dict[Form, tuple[tuple[str, ...], ...]] = {
-    "kalahi": tuple((name,) for name in ("context", "best", *RESPONSES)),
-    "blend/saq": (("local", "english"), ("answers",)),
-    "blend/mcq": (("question",), ("options", "option_A"), ("answer",), ("country", "locale")),
-    "opinions/survey": (("question",), ("options",), ("counts", "shares", "selections")),
-    "longform/criteria": (("question",), ("criteria",)),
-}
-LISTS: dict[Form, tuple[str, ...]] = {
-    "kalahi": (*RESPONSES, *(f"{name}_en" for name in RESPONSES)),
-    "blend/saq": ("answers", "answers_en"),
-    "opinions/survey": ("options", "counts", "shares"),
-    "blend/mcq": ("options", "answer"),
-    "longform/criteria": ("criteria", "criteria_en", "weights"),
-}
 # The conversation before a question as two lists, where a table has no turns of the form's own keys and roles.
 TURNS = ("message_roles", "message_contents")
 JSON_LIST = "json"
@@ -109,12 +75,19 @@ class Join(BaseModel):
         return self.table in mapping.tables
 
 
+def _known(form: str) -> str:
+    known = form_names()
+    if form not in known:
+        raise ValueError(f"Input should be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}")
+    return form
+
+
 class ColumnMapping(BaseModel):
     """What ``mapping.yaml`` holds; see docs/reference/forms.md."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    form: Form
+    form: Annotated[str, AfterValidator(_known)]
     table: Word | list[Word]
     columns: dict[str, Word]
     constants: dict[str, Word | list[Word]] = Field(default_factory=dict)
@@ -129,6 +102,11 @@ class ColumnMapping(BaseModel):
     answer_is: HowAnswered = "letter"
     skip_bad_rows: bool = False
     prompts: list[PromptEntry] = Field(default_factory=list)
+
+    @property
+    def to(self) -> MappedForm:
+        """The form that rows are laid out in."""
+        return form_of(self.form)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -173,7 +151,7 @@ class ColumnMapping(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> ColumnMapping:
-        known = (*FIELDS[self.form], *TURNS)
+        form, known = self.to, (*self.to.fields, *TURNS)
         joined = [name for join in self.joins for name in join.columns]
         stepped = list(dict.fromkeys(name for fields in self.steps.values() for name in fields))
         for part, names, allowed in (
@@ -183,17 +161,17 @@ class ColumnMapping(BaseModel):
             ("constants", self.constants, known),
             ("values", self.values, known),
             ("value_tables", self.value_tables, known),
-            ("separators", self.separators, LISTS[self.form]),
+            ("separators", self.separators, form.lists),
         ):
             for name in names:
                 if name not in allowed:
                     raise ValueError(f"{part}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
         fields = [*self.columns, *self.constants, *joined, *stepped]
-        for needed in NEEDED[self.form]:
+        for needed in form.needed:
             if not any(name in fields for name in needed):
                 raise ValueError(f"columns: {' or '.join(needed)} is missing; {self.form} needs it")
         listed = next((name for name, value in self.constants.items() if isinstance(value, list)), None)
-        if listed is not None and listed not in LISTS[self.form]:
+        if listed is not None and listed not in form.lists:
             raise ValueError(f"constants: {listed!r} is a list, but one text is needed")
         twice = next((name for name in self.constants if name in self.columns), None)
         twice = twice or next((name for name in (*joined, *stepped) if fields.count(name) > 1), None)
@@ -201,8 +179,9 @@ class ColumnMapping(BaseModel):
             part = "constants" if twice in self.constants else "steps" if twice in stepped else "join"
             raise ValueError(f"{part}: {twice!r} is in columns too; keep one")
         for part in ("prompts", "non_answers"):
-            if self.form != "blend/saq" and getattr(self, part):
-                raise ValueError(f"{part}: only blend/saq has {part.replace('_', '-')} of its own")
+            if part not in form.parts and getattr(self, part):
+                having = " and ".join(name for name in form_names() if part in form_of(name).parts)
+                raise ValueError(f"{part}: only {having} has {part.replace('_', '-')} of its own")
         return self
 
 

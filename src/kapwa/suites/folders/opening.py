@@ -44,6 +44,8 @@ def folder_suite(
         open_task=_Opener(base, name, place, own_mapping),
         check=lambda _path: None,  # the suite whose form it has checks it, and says what its folders hold
         tasks_of=lambda _folder: (),
+        tables="",
+        mapped={},
         folder=place,
         form=form,
     )
@@ -105,7 +107,7 @@ def open_task(
     with laid_out(folder if folder.is_dir() else folder.parent, mapping_path) as place:
         raise_first(place.found.problems)
         try:
-            opened = suite.open_task(task, place.data_of(task), selection, options)
+            opened = suite.open_task(task, place.data, selection, options)
         except DataError as error:
             raise place.translated(error) from None
         card = _with_limits(opened.data.card, list(_rows_left_out(place.found)))
@@ -141,10 +143,11 @@ def tasks_in(folder: Path, mapping: Path | None = None) -> dict[str, tuple[str, 
     """
     mapping_path = mapping or find_mapping(folder)
     if mapping_path is not None:
+        from kapwa.suites.folders.forms import tasks_of_form
         from kapwa.suites.folders.mapping import read_mapping
 
-        form, _, task = read_mapping(mapping_path).form.partition("/")
-        return {form: (task,) if task else ("mc", "open")}
+        form = read_mapping(mapping_path).form
+        return {form.partition("/")[0]: tasks_of_form(form)}
     if not folder.is_dir():
         return {}
     every: dict[str, tuple[str, ...]] = {

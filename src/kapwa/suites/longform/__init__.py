@@ -28,6 +28,8 @@ suite = Suite(
     next_step="These answers have no score yet: they wait for verdicts on their criteria.\n"
     "By a judging model: kapwa judge {run} --judge MODEL --rubric item-criteria\n"
     "By people:          kapwa audit sample {run} --rubric item-criteria -o sheets",
+    tables="longform.csv",
+    mapped={"longform/criteria": "kapwa.suites.longform.mapped:CRITERIA"},
     noun=("question", "questions"),
     unit=("question", "questions"),
 )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from kapwa.datasets.rows import LOCAL, CellProblem, Culture, Filled, FilledTexts, Language, Row, Text, Texts, whole
+from kapwa.suites.items import ALL_LETTERS
 
-LETTERS = string.ascii_uppercase[:20]
 _NUMBERS = {
     "counts": (re.compile(r"\d{1,9}"), "a whole number of people", "Weighted answers: write shares, and people."),
     "shares": (re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?"), "a share", "Such as 0.25, or 25 (of 100)."),
@@ -49,8 +48,8 @@ class Opinion(Row):
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield options that are too few or the same, and numbers that are none or do not match them."""
-        if not 2 <= len(self.options) <= len(LETTERS):
-            message = f"has {len(self.options)} options, not 2 to {len(LETTERS)}."
+        if not 2 <= len(self.options) <= len(ALL_LETTERS):
+            message = f"has {len(self.options)} options, not 2 to {len(ALL_LETTERS)}."
             yield CellProblem("options", message, "Separate options with ';'.")
         if len({option.casefold() for option in self.options}) < len(self.options):
             yield CellProblem("options", "names an option twice.", "Add their numbers up, or write them apart.")
@@ -97,7 +96,7 @@ class Prompt(Row):
 
     def render(self, opinion: Opinion, *, stated: bool) -> str:
         """Return the prompt for one question and culture."""
-        options = zip(LETTERS, opinion.options, strict=False)
+        options = zip(ALL_LETTERS, opinion.options, strict=False)
         values = {
             "question": opinion.question,
             "options": "\n".join(f"{letter}. {option}" for letter, option in options),

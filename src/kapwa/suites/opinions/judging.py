@@ -28,6 +28,7 @@ from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.spread import shares_of
 from kapwa.suites.base import Judged
 from kapwa.suites.items import (
+    ALL_LETTERS,
     CASE_SCHEMA,
     by_culture,
     grouped,
@@ -37,7 +38,6 @@ from kapwa.suites.items import (
     score_frame,
     score_row,
 )
-from kapwa.suites.opinions.form import LETTERS
 
 How = Literal["likelihood", "samples", "stated"]
 Shares = npt.NDArray[np.float64]
@@ -80,14 +80,16 @@ def read_choice(text: str, options: Sequence[str]) -> int | None:
     if plain in words:
         return words.index(plain)
     letters = {letter.upper() for letter in _LETTER.findall(text)}
-    return LETTERS.index(letters.pop()) if len(letters) == 1 and letters <= set(LETTERS[: len(options)]) else None
+    return (
+        ALL_LETTERS.index(letters.pop()) if len(letters) == 1 and letters <= set(ALL_LETTERS[: len(options)]) else None
+    )
 
 
 def read_percentages(text: str, options: int) -> Shares | None:
     """Return the shares of a reply with one line for each letter that add up to 100; None for any other reply."""
     lines = sorted(_PERCENTAGE.findall(text))
     values = np.array([float(number) for _, number in lines])
-    if [letter for letter, _ in lines] != list(LETTERS[:options]) or not _LEAST_SUM <= values.sum() <= _MOST_SUM:
+    if [letter for letter, _ in lines] != list(ALL_LETTERS[:options]) or not _LEAST_SUM <= values.sum() <= _MOST_SUM:
         return None
     return np.asarray(values / values.sum())
 

@@ -13,9 +13,8 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Capability, Item, Message, Request
 from kapwa.suites.base import Selection, Task, metrics_of
-from kapwa.suites.items import greedy_requests, item_columns, select
+from kapwa.suites.items import ALL_LETTERS, greedy_requests, item_columns, select
 from kapwa.suites.opinions.data import Survey, read_survey
-from kapwa.suites.opinions.form import LETTERS
 from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, people_of, shares_words
 from kapwa.suites.opinions.variants import VARIANTS
 from kapwa.suites.varying import Samples, check_draws
@@ -54,7 +53,7 @@ def build_items(survey: Survey, variants: Sequence[str], *, stated: bool) -> lis
 def letter_requests(items: Sequence[Item]) -> Iterator[Request]:
     """Yield one scoring request per item: the letters of its options."""
     for item in items:
-        letters = tuple(LETTERS[: len(item.fields["options"])])
+        letters = tuple(ALL_LETTERS[: len(item.fields["options"])])
         yield Request(item.id, item.variant, "score", (Message("user", item.fields["prompt"]),), letters)
 
 

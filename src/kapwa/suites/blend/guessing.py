@@ -10,17 +10,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kapwa.datasets.columns import CODE, LABEL, TEXT, Column, guess, named_by, names_of, text_of
 from kapwa.datasets.tables import Record, Table, read_records
 from kapwa.errors import UsageError
 from kapwa.languages.codes import is_language_tag
-from kapwa.suites.blend.questions import ALL_LETTERS
-from kapwa.suites.folders.convert import country_of
-from kapwa.suites.folders.mapping import Form
+from kapwa.suites.folders.locales import country_of
 from kapwa.suites.folders.paths import cell_at, column_of
+from kapwa.suites.items import ALL_LETTERS
 
+Form = Literal["blend/saq", "blend/mcq"]
 BY_NAME, BY_CELLS = "by its name", "by what its cells hold"
 _LOOKED_AT = 200  # rows
 _MOSTLY = 0.9

@@ -1,0 +1,148 @@
+"""Somebody else's table as questions of everyday knowledge, with short answers or with options."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kapwa.errors import nearest
+from kapwa.suites.blend.form import QUESTION_COLUMNS
+from kapwa.suites.folders.forms import MappedForm
+from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
+
+if TYPE_CHECKING:
+    from kapwa.suites.folders.convert import Converted, MappedRow
+
+_OPTIONS = tuple(f"option_{letter}" for letter in ALL_LETTERS)
+_OF_CHOICE = (
+    *("id", "country", "language", "question_id", "topic", "question", "answer"),
+    *("group", "step", "options_are", "messages", "media"),
+)
+
+
+def lay_short_answers(row: MappedRow, to: Converted) -> None:
+    """A question, and each different answer that counts as right; how many people gave it, nobody says."""
+    texts = {name: row.text(name) for name in ("local", "english") if row.has(name)}
+    if not any(texts.values()):
+        row.problem(next(iter(texts), "local"), "is empty.", "Every row needs a question.")
+    answers, english = row.items("answers"), row.items("answers_en")
+    if not answers and not row.problems:
+        row.problem("answers", "holds no answer.", "Name the answers that count as right, or leave the row out.")
+    if english and len(english) != len(answers):
+        hint = "Give one for each answer, or none; an answer that holds the separator needs another one (separators)."
+        row.problem("answers_en", f"has {len(english)} texts for {len(answers)} answers.", hint)
+    names = [name for name in row.names() if name not in ("answers", "answers_en", "locale", *texts)]
+    cells = {name: row.text(name) for name in names} | row.culture_and_language() | texts
+    cells.setdefault("topic", NO_TOPIC)
+    cells["id"] = row.own_id()
+    cells |= row.talk(texts.values())
+    if row.problems:
+        return
+    to.add("questions", cells, row)
+    whose = {"id": cells["id"], **({"culture": cells["culture"]} if "culture" in cells else {})}
+    # Kapwa's own lists of what is no answer are looked at where the form is read, so that a check tells of the row.
+    skipped = {text.casefold() for text in row.mapping.non_answers}
+    real = {text.removeprefix("!") for text in skipped if text.startswith("!")}
+    folded = [answer.casefold() for answer in answers]
+    for place in map(folded.index, dict.fromkeys(folded)):
+        if folded[place] in skipped:
+            continue
+        group: dict[str, Any] = {"local": [answers[place]], "english": english[place : place + 1]}
+        if real:
+            group["is_answer"] = "yes" if folded[place] in real else ""
+        to.add("answers", {**whose, **group}, row)
+
+
+def lay_multiple_choice(row: MappedRow, to: Converted) -> None:
+    """The options, the letter of the right one, and whose they are as far as the table says."""
+    options = _options(row)
+    whose_data = row.culture_and_language()
+    country = row.needed("country") if row.has("country") else whose_data.get("culture", "")
+    question = row.needed("question")
+    letters = _letters(row, options) if not row.problems else []
+    talk = row.talk([question])
+    row_id = row.own_id()
+    if row.problems:
+        return
+    # A country has one question of an id; tables often number their questions anew for each.
+    name = row_id if row_id.startswith(f"{country}/") else f"{country}/{row_id}"
+    cells = {
+        **{"id": name, "country": country, "question_id": row.text("question_id", row_id)},
+        **{"topic": row.text("topic", NO_TOPIC), "question": question, "answer": ",".join(letters), "variant": "0"},
+        **dict(zip(_OPTIONS, options, strict=False)),
+        **({"language": whose_data["language"]} if whose_data.get("language") else {}),
+        **{field: row.text(field) for field in ("group", "step", "options_are") if row.has(field)},
+        **talk,
+    }
+    for place in ALL_LETTERS[: len(options)]:
+        cells[f"culture_{place}"] = row.text(f"culture_{place}", country if place in letters else "")
+    to.add("mcq", cells, row)
+
+
+def _options(row: MappedRow) -> list[str]:
+    """The texts of the options, A first; a row may have fewer than others, but leaves out none between two."""
+    if row.has("options"):
+        options = row.items("options")
+        if not 2 <= len(options) <= len(_OPTIONS) and not row.problems:
+            hint = "The mapping's separators say what parts them (options: …)."
+            row.problem("options", f"has {len(options)} options, not 2 to {len(_OPTIONS)}.", hint)
+        return options
+    texts = {name: row.text(name) for name in _OPTIONS if row.has(name)}
+    filled = [name for name, text in texts.items() if text]
+    empty = next((name for name in _OPTIONS[: max(len(filled), 2)] if not texts.get(name)), None)
+    if empty and not row.problems:
+        row.problem(empty, "is empty.", "A question has two options or more, and no letter between two is left out.")
+    return [texts[name] for name in filled]
+
+
+def _letters(row: MappedRow, options: list[str]) -> list[str]:
+    """The letters of the right options, each from a letter, a number or the option's text.
+
+    Several stand in a list, or in a cell parted by commas or the mapping's separator; a text may hold commas itself.
+    """
+    how, field = row.mapping.answer_is, row.fields.get("answer")
+    if "answer" in row.mapping.separators or (field and isinstance(field.cell, tuple)):
+        several = row.items("answer")
+        if not several and not row.problems:
+            row.problem("answer", "is empty.", "Every row needs one.")
+    else:
+        written = row.needed("answer")
+        several = [written] if how == "text" else re.split(r"\s*[,;]\s*", written)
+    return sorted(_letter(row, options, text) for text in several if text)
+
+
+def _letter(row: MappedRow, options: list[str], written: str) -> str:
+    how = row.mapping.answer_is
+    if how == "text":
+        known = list(options)
+    elif how == "letter":
+        known = list(ALL_LETTERS[: len(options)])
+    else:
+        known = [str(i + int(how[-1])) for i in range(len(options))]
+    sought = written.strip("().").upper() if how == "letter" else written
+    matching = [i for i, answer in enumerate(known) if answer == sought]
+    if len(matching) != 1:
+        hint = f"{nearest(written, known)} The mapping says that it is a {how} (answer_is)."
+        row.problem("answer", f"{written!r} names no option.", hint)
+        return ""
+    return ALL_LETTERS[matching[0]]
+
+
+SHORT_ANSWERS = MappedForm(
+    fields=(
+        *(name for name in QUESTION_COLUMNS if name not in ("culture", "notes", "source")),
+        *("culture", "locale", "answers", "answers_en"),
+    ),
+    needed=(("local", "english"), ("answers",)),
+    lists=("answers", "answers_en"),
+    parts=("prompts", "non_answers"),
+    lay=lay_short_answers,
+    renamed={"answers": {"local": "answers", "english": "answers_en"}},
+)
+CHOICES = MappedForm(
+    fields=(*_OF_CHOICE, *_OPTIONS, *(f"culture_{letter}" for letter in ALL_LETTERS), "options", "locale"),
+    needed=(("question",), ("options", "option_A"), ("answer",), ("country", "locale")),
+    lists=("options", "answer"),
+    lay=lay_multiple_choice,
+    table="mcq.jsonl",
+)

@@ -1,0 +1,47 @@
+"""Somebody else's table as questions of surveys with people's answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kapwa.datasets.rows import columns_of
+from kapwa.suites.folders.forms import MappedForm
+from kapwa.suites.folders.paths import written_value
+from kapwa.suites.opinions.form import Opinion
+
+if TYPE_CHECKING:
+    from kapwa.suites.folders.convert import Converted, MappedRow
+
+_LISTS = ("options", "counts", "shares")
+
+
+def lay_opinions(row: MappedRow, to: Converted) -> None:
+    """A question with how people of one culture answered, or those of each (``selections``)."""
+    single = [name for name in columns_of(Opinion) if name not in _LISTS and row.has(name)]
+    cells: dict[str, Any] = {name: row.text(name) for name in single}
+    cells |= row.culture_and_language()
+    cells |= {name: row.items(name) for name in _LISTS if row.has(name)}
+    cells["question_id"] = row.own_id("question_id")
+    by_culture: Any = {cells.get("culture", ""): None}
+    if row.has("selections"):
+        by_culture = written_value(row.text("selections"))
+        row.fields = {"shares": row.fields["selections"], **row.fields}  # where errors about them stand
+        lists = list(by_culture.values()) if isinstance(by_culture, dict) else []
+        if not lists or not all(isinstance(numbers, list) for numbers in lists):
+            hint = 'Such as {"Kenya": [0.4, 0.6], "Peru": [0.5, 0.5]}.'
+            row.problem("selections", "holds no list of numbers for each culture.", hint)
+    if row.problems:
+        return
+    for culture, numbers in by_culture.items():
+        shares = {} if numbers is None else {"shares": list(map(str, numbers))}
+        to.add("opinions", cells | shares | ({"culture": str(culture)} if culture else {}), row)
+
+
+SURVEY = MappedForm(
+    # "selections" holds the numbers of every culture, by its name.
+    fields=(*columns_of(Opinion), "selections", "locale"),
+    needed=(("question",), ("options",), ("counts", "shares", "selections")),
+    lists=_LISTS,
+    numbers=_LISTS,
+    lay=lay_opinions,
+)
