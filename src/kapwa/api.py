@@ -339,9 +339,10 @@ def write_forms(
         raise UsageError("Groups split answers to rate; there are no answers here.", hint="Name runs with --answers.")
     task = next((f"{suite}/{name}" for name in known.choices if f"{suite}/{name}" in known.tasks), None)
     if task is None:
+        rated = "To have answers of models rated, name runs with --answers."
         raise UsageError(
-            f"People cannot choose among options in {suite}: its items have none.",
-            hint="Those of kalahi/mc and blend/mcq have. To have answers of models rated, name runs with --answers.",
+            f"People cannot choose the right option in {suite}: its items have none.",
+            hint=f"Those of kalahi/mc and blend/mcq have. {rated if known.criteria else known.judged_otherwise()}",
         )
     return [write_choice_form(load_task(task, data=data, variant=variant, where=where).items(), out, **counts)]
 

@@ -15,10 +15,10 @@ import pytest
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalError, EvalLog, read_eval_log, write_eval_log
-from inspect_ai.model import ChatMessageUser, ModelOutput
+from inspect_ai.model import ChatMessageUser, ModelOutput, get_model
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, chain, solver, system_message
-from known_inspect import logged, tasks
+from known_inspect import evaluated, logged, output_of, tasks
 from polars.testing import assert_frame_equal
 
 import kapwa
@@ -183,6 +183,23 @@ def answers_best() -> Solver:
         return state
 
     return solve
+
+
+def test_groups_that_inspect_scored_item_by_item_have_their_scores_again(tmp_path: Path) -> None:
+    data = str(Path(__file__).parents[2] / "examples" / "mappings" / "culturalbench-hard")
+    task = kapwa.load_task("blend/mcq", data=data)
+    letters_of = {item.id: item.fields["answer"] if item.cluster < "3" else "A" for item in task.items()}
+    replies = {request.messages[-1].content: letters_of[request.item_id] for request in task.requests(task.items())}
+    model = get_model("mockllm/model", custom_outputs=lambda messages, *_: output_of(replies[messages[-1].text]))
+    log = evaluated(tasks.blend_mcq(data=data), model, tmp_path / "logs")
+    rows = [{"item_id": item.id, "variant": item.variant, "text": letters_of[item.id]} for item in task.items()]
+    judged = kapwa.score_responses(task, pl.DataFrame(rows))
+    run = run_of(Path(log.location.removeprefix("file://")), tmp_path)
+    of_groups = pl.col("metric").is_in(["all_right", "consistency", "consistency_excess"])
+    own = judged.estimates.filter(of_groups)
+    assert 0 < own.filter(metric="all_right", group="all")["value"].max() <= 1
+    again = run.estimates.filter(of_groups).select(own.columns)
+    assert_frame_equal(again.drop("signature"), own.drop("signature"), check_exact=True)
 
 
 def test_kapwas_tasks_are_judged_again(own_log: tuple[Path, Path], tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ TEXT_TASKS = [
     ("blend/mcq", {"data": str(Path(__file__).with_name("scale_choices")), "shuffle": 3}),
     ("eecc/qa", {"limit": 2, "samples": 3}),
     ("opinions/survey", {"limit": 2, "how": "samples", "samples": 3}),
+    ("longform/criteria", {"limit": 2}),
 ]
 
 
@@ -131,7 +132,10 @@ def test_questions_values_and_estimates_are_kapwas_own_to_the_last_digit(
     assert set(told(log)) == set(own.metrics)
     same_estimates(log, table)
     blocks = table.select("culture", "variant").unique().height
-    for row in table.filter(pl.col("metric") == own.headline[0]).iter_rows(named=True) if blocks > 1 else ():
+    # What nobody has judged yet has no groups in Inspect.
+    for row in (
+        table.filter(pl.col("value").is_not_null(), metric=own.headline[0]).iter_rows(named=True) if blocks > 1 else ()
+    ):
         said, group = told(log)[own.headline[0]], f"{row['culture']} {row['variant']}"
         assert same(said[f"group_mean_{group}"], row["value"])
         assert same(said[f"group_stderr_{group}"], row["se"])

@@ -33,7 +33,7 @@ def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance:
             close = pytest.approx(own[metric], abs=tolerance)
             assert sample[metric] == (close if metric.startswith("mc2") else own[metric]), (where, metric)
         held |= set(sample["metrics"])
-        left_out = set(own) - set(sample["metrics"])
+        left_out = set(own) - set(sample["metrics"]) - OF_GROUPS
         assert all(metric.endswith(("_token", "_reference")) for metric in left_out), left_out
     for metric in held:
         mean = scores.filter(pl.col("metric") == metric)["value"].mean()
@@ -43,6 +43,9 @@ def compared(result: dict[str, Any], name: str, scores: pl.DataFrame, tolerance:
 
 # An ordered scale of two languages, with several right options and an order drawn for each question.
 SCALE = {"data": str(Path(__file__).with_name("scale_choices")), "options": {"shuffle": 3}}
+# Four judgements a question, which lm-eval scores one by one: scores of all four come with an import.
+OF_GROUPS = {"all_right", "consistency", "consistency_excess"}
+GROUPS = {"data": str(Path(__file__).parents[2] / "examples" / "mappings" / "culturalbench-hard")}
 
 
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "plain"])
@@ -55,6 +58,9 @@ SCALE = {"data": str(Path(__file__).with_name("scale_choices")), "options": {"sh
         ("kapwa_blend_mcq", {"limit": 10}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}),
         ("kapwa_blend_mcq_likelihood", {}, {"mcq_text", "mcq_letter"}),
         ("kapwa_opinions_survey", {"limit": 3}, {"tv_overlap", "js_similarity"}),
+        ("kapwa_blend_mcq", SCALE, {"mcq_acc", "ordinal_distance"}),
+        ("kapwa_blend_mcq", GROUPS, {"mcq_acc"}),
+        ("kapwa_blend_mcq_likelihood", GROUPS, {"mcq_text", "mcq_letter"}),
         ("kapwa_blend_mcq_likelihood", SCALE, {"mcq_text", "ordinal_distance_text", "ordinal_distance_letter"}),
     ],
 )
@@ -82,6 +88,18 @@ def test_lm_eval_asks_in_texts(talks: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(UsageError, match="lm-eval asks in texts"):
         task_of("kapwa_blend_mcq", {"kapwa": {"task": "blend/mcq"}, "kapwa_blend_mcq": {"data": str(talks)}})
+
+
+def test_what_waits_for_verdicts_is_asked_elsewhere() -> None:
+    with pytest.raises(UsageError, match="waits for verdicts") as refused:
+        task_of("my_longform", {"kapwa": {"task": "longform/criteria"}})
+    assert "kapwa run longform/criteria, or Inspect" in refused.value.hint
+
+
+def test_what_waits_for_verdicts_is_asked_elsewhere() -> None:
+    with pytest.raises(UsageError, match="waits for verdicts") as refused:
+        task_of("my_longform", {"kapwa": {"task": "longform/criteria"}})
+    assert "kapwa run longform/criteria, or Inspect" in (refused.value.hint or "")
 
 
 def test_a_text_is_asked_for_greedily_at_kapwas_length_with_no_stop_text() -> None:

@@ -60,5 +60,5 @@ def test_a_form_is_for_people_of_one_culture_and_has_no_wrong_answers(run: Path,
         kapwa.write_forms("eecc", tmp_path, answers=[run])
     with pytest.raises(UsageError, match="no answers to rate"):
         kapwa.write_forms("eecc", tmp_path, answers=[run], per_country=3)
-    with pytest.raises(UsageError, match="People cannot choose among options in eecc"):
+    with pytest.raises(UsageError, match="People cannot choose the right option in eecc"):
         kapwa.write_forms("eecc", tmp_path)

@@ -351,3 +351,33 @@ def test_the_released_files_themselves_come_in(project: Any, everyday: Any, stud
     assert taken_in(texts, RELEASED / "eecc" / "qa") == PromptPart.objects.filter(project=texts).count() == 539
     with pytest.raises(KapwaError, match="for each task apart"):
         taken_in(texts, RELEASED / "eecc")
+
+
+MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
+
+
+@pytest.mark.parametrize(
+    ("file", "guessed", "chosen"),
+    [
+        # A column of locales looks like one of topics, and a sentence with a gap like a question: people see and say so.
+        ("semeval-2026-task-7-short/short_answers.tsv", ["id", "topic", "local", ""], ["id", "", "local", ""]),
+        ("geomlama/gd_prompt_en.tsv", ["english", "", "", "topic"], ["", "english", "", "", "topic"]),
+    ],
+)
+def test_questions_of_a_published_benchmark_come_in_by_their_own_table(
+    studio: Any, file: str, guessed: list[str], chosen: list[str]
+) -> None:
+    from kapwa.studio import commands
+    from kapwa.studio.models import Question
+
+    project = commands.new_project("questions", form="blend", culture="Mexico", language="es")
+    writer = enter(project, "Ana", "coordinator")
+    page = shown(writer, sent(Path(file).name, (MAPPINGS / file).read_bytes()))
+    fields = form_of(page)
+    assert [fields[f"column_0_{place}"] for place in range(len(guessed))] == guessed
+    said = {f"column_0_{place}": name for place, name in enumerate(chosen)}
+    page = imported(writer, page, every_0_topic="everyday", **said)
+    assert "20 rows were imported." in page
+    taken = Question.objects.filter(project=project).exclude(kind="prompt")
+    assert taken.count() == 20
+    assert all("?" in text for text in taken.values_list("text", flat=True))

@@ -10,6 +10,7 @@ import kapwa
 from kapwa.records import Floor
 from kapwa.suites import kept
 from kapwa.suites.blend import saq_floors
+from kapwa.suites.kalahi import closeness
 
 NUMBERS = TypeAdapter(list[float])
 
@@ -50,6 +51,17 @@ def test_kept_floors_are_the_same_numbers(folder: Path, worked_out: list[str], m
     monkeypatch.setenv(kept.CACHE_VARIABLE, "off")
     assert repr(floors()) == repr(first)
     assert len(worked_out) == 2 * times
+
+
+def test_kept_floors_of_situations_are_the_same_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = kapwa.load_task("kalahi/open", data="sample:filipino", metrics=["rougeL"], variant="all")
+    monkeypatch.setattr(closeness, "_WORTH_KEEPING", 1)
+    first = task.floors(task.items())
+    assert len(list(folder.rglob("*.json"))) == 1
+    monkeypatch.setattr(closeness, "open_floors", None)  # what is kept is not worked out
+    assert repr(task.floors(task.items())) == repr(first)
+    with pytest.raises(TypeError):
+        task.floors(task.items()[1:])
 
 
 def test_other_questions_or_rules_are_worked_out_anew(

@@ -1,13 +1,16 @@
 """The mappings of published benchmarks read a made-up table of their columns, which is judged and reported."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import kapwa
-from kapwa.errors import DataError
+from kapwa.cli.main import app
+from kapwa.errors import DataError, KapwaError
 from kapwa.records import Item
 from kapwa.suites.folders.adding import check_folder
 
@@ -80,6 +83,58 @@ def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
             if floor.metric == metric and floor.name == "chance" and floor.note == ""
         ]
         assert [floor.value for floor in floors] == [pytest.approx(chance)]
+
+
+# What `kapwa forms` says of forms that have no such sheets: of choices, and of answers that were given.
+REFUSED = {
+    "criteria": (
+        "audit sample RUN --rubric item-criteria -o sheets",
+        "audit sample RUN --rubric item-criteria -o sheets",
+    ),
+    "saq": ("name runs with --answers.", ""),
+    "survey": ("No one rates its answers: scores follow from its data.", "has no answers to rate"),
+}
+
+
+def asked(*words: object) -> str:
+    """What the command writes, or why it does not, as users are told it."""
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0 or isinstance(done.exception, KapwaError), (words, done.output, done.exception)
+    return str(done.exception) if done.exception else ""
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_commands_alone_take_a_benchmark_from_its_files_to_a_report_and_sheets(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(MAPPINGS / name, name)
+    assert asked("suite", "add", name) == ""
+    (task_name,) = check_folder(name).tasks
+    settings = {"variant": "local/inst-4"} if task_name == "saq" else {}
+    first, *_ = items = kapwa.load_task(f"{name}/{task_name}", limit=1, **settings).items()
+    rows = [{"item_id": item.id, "variant": item.variant, "text": "A. rice"} for item in items]
+    pl.DataFrame(rows).write_csv("replies.csv")
+    options = [f"--variant={first.variant}", "--limit=1"]
+    if task_name == "survey":
+        likelihoods = asked("run", f"{name}/survey", "--model=replay:replies.csv", *options)
+        assert "--how" in likelihoods
+        options += ["--how=samples", "--samples=1"]
+    for model in ("one", "two"):
+        shutil.copy("replies.csv", f"{model}.csv")
+        assert asked("run", f"{name}/{task_name}", f"--model=replay:{model}.csv", *options) == ""
+    runs = sorted(Path("runs").iterdir())
+    assert len(runs) == 2
+    assert asked("report", *runs, "--output=page.html") == ""
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert 'id="board"' in page
+    assert [run.name for run in runs if not (run / "report.html").is_file()] == []
+    chosen = (f"--where=culture={first.culture}", f"--variant={first.variant}")
+    answers = [f"--answers={run}" for run in runs]
+    says = (asked("forms", name, "--out=choices", *chosen), asked("forms", name, "--out=rated", *chosen, *answers))
+    for message, expected, folder in zip(says, REFUSED.get(task_name, ("", "")), ("choices", "rated"), strict=True):
+        assert expected in message if expected else message == ""
+        assert Path(folder).exists() == (not expected)
 
 
 def test_criteria_come_with_their_points() -> None:

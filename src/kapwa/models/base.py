@@ -29,7 +29,8 @@ _WORDS = {
     "media": "see pictures and hear recordings",
 }
 _HINTS = {
-    "score": "Use local weights (smollm2, hf:<id or folder>) or the open-ended task of the suite.",
+    "score": "Use local weights (smollm2, hf:<id or folder>), or a way to ask for text: --how where the task has it, "
+    "else the open-ended task of the suite.",
     "media": "Use a served model that takes them (openai:<name>, inspect:<provider>/<name>), or answers you have.",
 }
 

@@ -301,6 +301,10 @@ class Suite:
         begins = self.choices.get(task.partition("/")[2])
         return [name for name in metrics if begins is not None and name.startswith(begins)]
 
+    def judged_otherwise(self) -> str:
+        """Say what becomes of a model's answers where people do not rate them by ``criteria``."""
+        return self.next_step.format(run="RUN") or "No one rates its answers: scores follow from its data."
+
     def pack_names(self) -> list[str]:
         """Names of the sample packs that ship with the suite; a folder of data brings none."""
         return [] if self.folder else sorted(card.parent.name for card in self.packs.glob("*/card.yaml"))
@@ -331,5 +335,5 @@ def rating_suite(form: str) -> Suite:
         raise UsageError(f"There is no rating form named {form!r}.", hint=nearest(form, known))
     suite: Suite = registry.load("suites", form)
     if not suite.criteria:
-        raise UsageError(f"The suite {form!r} has no rating form.", hint="It would be Suite.criteria.")
+        raise UsageError(f"The suite {form!r} has no rating form.", hint=suite.judged_otherwise())
     return suite

@@ -59,8 +59,8 @@ REPEATED = "repeating the question"
 NO_ANSWER = "saying that there is no answer"
 PERSON, GROUPED = "a person (leave one out)", "a person, by people's groups"
 _SHUFFLES = 2
-# Floors of fewer questions are worked out sooner than they are looked up.
-_WORTH_KEEPING = 50
+# Floors of fewer questions, over all cultures, are worked out sooner than they are looked up.
+_WORTH_KEEPING = 100
 
 
 class Sem(NamedTuple):
@@ -247,6 +247,8 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     by_variant = grouped(items, lambda item: item.variant)
     rows: dict[str, list[Floor]] = {variant: [] for variant in by_variant}
     cultures = list(dict.fromkeys(item.culture for item in items))
+    # A culture of few questions may need a lemma dictionary for them, which takes a second to unpack.
+    keeps = len({item.id for item in items}) >= _WORTH_KEEPING
     # The last first: replies were judged in the order of items, and lemma dictionaries of the last are still loaded.
     for culture in reversed(cultures):
         known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
@@ -257,8 +259,7 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
-                    measure = maker.measured if len(questions) >= _WORTH_KEEPING else maker.measure
-                    known[key] = list(measure(questions, asked_in))
+                    known[key] = list((maker.measured if keeps else maker.measure)(questions, asked_in))
                 for measured in known[key]:
                     rows[variant] += _floors(variant, measured, of_culture, culture)
         grader.forget()

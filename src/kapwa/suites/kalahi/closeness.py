@@ -48,6 +48,8 @@ def accuracy(margin: float) -> tuple[float, Outcome]:
     return (1.0, "right") if margin > 0 else (0.0, "wrong")
 
 
+# Floors of fewer items are worked out sooner than they are looked up.
+_WORTH_KEEPING = 100
 # Other situations whose answers stand in for an item's, spread evenly over the file.
 _OTHERS = 8
 
@@ -59,6 +61,21 @@ class _Trick(NamedTuple):
     note: str
     trials: list[tuple[int, Trial]]
     kind: Literal["floor", "ceiling"] = "floor"
+
+
+def kept_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:
+    """Return what :func:`open_floors` does, kept from an earlier run of the same data where there was one."""
+    if len(items) < _WORTH_KEEPING:
+        return open_floors(items, options)
+    from pydantic import ConfigDict, TypeAdapter
+
+    from kapwa.suites.kept import kept
+
+    adapter = TypeAdapter(list[Floor], config=ConfigDict(ser_json_inf_nan="constants"))
+    names = ("prompt", "best", "relevant", "irrelevant")
+    texts = (repr((item.variant, item.cluster, [item.fields[name] for name in names])) for item in items)
+    follows_from = (repr(options), repr(options.signatures()), *texts)
+    return kept("floors-open", follows_from, adapter, lambda: open_floors(items, options))
 
 
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:

@@ -21,7 +21,7 @@ from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, Selection, Task, metrics_of
 from kapwa.suites.items import greedy_requests, pair_answers, score_frame, score_row, worst_first
-from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, open_floors, trial
+from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, kept_floors, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
@@ -209,6 +209,6 @@ def open_task(data: DataSource, selection: Selection, items: Sequence[Item], opt
         options={**options.as_dict(), **options.encoders()},
         requests=partial(greedy_requests, max_new_tokens=options.max_new_tokens),
         score=partial(judge_open, options=options),
-        floors=partial(open_floors, options=options),
+        floors=partial(kept_floors, options=options),
         item_table=situation_table,
     )
