@@ -52,7 +52,7 @@ def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) ->
     assert "Nothing was asked or written." in done.stderr
     program = kapwa(*words, "--dry-run", "--json", "--price-in", 1, cwd=tmp_path, url=server.url)
     plan = json.loads(program.stdout)
-    assert plan["first"]["messages"][0] == {"role": "system", "content": "Be strict."}
+    assert plan["first"]["messages"][0] == {"role": "system", "content": "Be strict.", "media": []}
     assert plan["prompts"] == plan["answers"] > 0
     assert plan["judges"][0]["judge"] == "openai:stub"
     assert plan["judges"][0]["cost"] == plan["judges"][0]["read"] / 1e6

@@ -36,7 +36,7 @@ def test_rows_are_matched_by_item_variant_and_sample(tmp_path):
     assert [a.request_key for a in answers] == [r.key for r in requests]
     assert [a.text for a in answers] == ["isa", "dalawa", "tatlo", "", None, None]
     assert [a.error for a in answers] == [None] * 4 + ["no answer in file"] * 2
-    assert model.capabilities == {"generate", "n_samples"}
+    assert model.capabilities == {"generate", "n_samples", "media"}
 
 
 def test_a_row_without_variant_answers_one_variant_only(tmp_path):
