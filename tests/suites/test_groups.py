@@ -291,3 +291,9 @@ def test_steps_make_a_group_of_each_row(tmp_path: Path) -> None:
 def test_steps_that_cannot_be_read_are_named(tmp_path: Path, steps: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
         kapwa.load_task("blend/mcq", data=mapped(tmp_path, steps=steps))
+
+
+def test_one_group_answered_twice_tells_no_more_of_chance(tmp_path: Path) -> None:
+    data = choices(tmp_path / "d", [("g", "", "A", "Peru"), ("g", "", "B", "Peru")])
+    run = scored(data, [True, False, True, True], samples=2)
+    assert "consistency_excess" not in estimates(run)

@@ -249,6 +249,14 @@ def test_the_report_shows_what_was_said_before_and_words_for_pictures(tmp_path: 
     assert pl.read_parquet(run.path / "items.parquet")["media"].to_list() == [json.dumps([PICTURE])]
 
 
+def test_a_conversation_has_one_system_message(tmp_path: Path) -> None:
+    turns = [{"role": "system", "content": "You are a cook."}, *TURNS]
+    folder = folder_of(tmp_path, "mcq", {**MCQ, "messages": turns})
+    assert len(kapwa.load_task("blend/mcq", data=folder).items()) == 1
+    with pytest.raises(UsageError, match="asked without another one"):
+        kapwa.load_task("blend/mcq", data=folder, system="Be brief.")
+
+
 def test_a_question_alone_reads_as_it_is() -> None:
     item = kapwa.load_task("kalahi/open", limit=1).items()[0]
     assert in_conversation(item, "Why?") == "Why?"

@@ -270,3 +270,14 @@ def test_the_steps_of_an_ordered_scale_are_the_same_everywhere(tmp_path: Path) -
     assert "never, often" in str(raised.value)
     with pytest.raises(DataError, match="'ordred' is not a word"):
         kapwa.load_task("blend/mcq", data=by_column(tmp_path / "e", *steps, constants={"options_are": "ordred"}))
+
+
+def test_a_group_without_a_row_is_left_out_whole(tmp_path: Path) -> None:
+    lines = ["q,a,b,gold,set", "1,x,y,A,one", "2,x,y,Z,one", "3,x,y,B,two", "4,x,y,A,two"]
+    columns = {"question": "q", "option_A": "a", "option_B": "b", "answer": "gold", "group": "set"}
+    mapping = {"form": "blend/mcq", "table": "t.csv", "columns": columns, "constants": {"country": "Peru"}}
+    data = folder(tmp_path / "c", {**mapping, "skip_bad_rows": True}, "t.csv", "\n".join(lines))
+    items = kapwa.load_task("blend/mcq", data=data).items()
+    assert [(item.fields["question"], item.fields["group_size"]) for item in items] == [("3", 2), ("4", 2)]
+    told = [finding.message for finding in check_folder(data).report.findings if finding.severity == "warning"]
+    assert sum("of a group of which another row is left out" in message for message in told) == 1

@@ -22,13 +22,16 @@ _SEEN: frozenset[Capability] = frozenset({"media"})
 def with_conversations(task: Task) -> Task:
     """Return ``task`` asked with its items' ``messages`` right before each question, and their ``media`` with it.
 
-    Raises UsageError for answered examples, which would lack the conversations they belong to, and for media in a task
-    of likelihoods, which are measured after texts alone.
+    Raises UsageError for answered examples, which would lack the conversations they belong to, for a second system
+    message, and for media in a task of likelihoods, which are measured after texts alone.
     """
     if "shots" in task.options:
         message = "Items with a conversation or media of their own are asked without answered examples."
         raise UsageError(message, hint="Leave --shots out.")
-    turns = (turn for item in task.selected for turn in item.fields.get("messages", ()))
+    turns = [turn for item in task.selected for turn in item.fields.get("messages", ())]
+    if "system" in task.options and any(turn.role == "system" for turn in turns):
+        message = "Items whose conversation begins with a system message are asked without another one."
+        raise UsageError(message, hint="Leave --system out.")
     files = [*(media for turn in turns for media in turn.media)]
     files += [media for item in task.selected for media in item.fields.get("media", ())]
     if files and "score" in task.needs:

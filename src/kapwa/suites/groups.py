@@ -139,9 +139,10 @@ def _score(judge: JudgeAnswers, right: str, items: Sequence[Item], answers: Coll
 
 
 def _excess_rows(answered: Sequence[_Answered]) -> Iterator[dict[str, Any]]:
-    """Yield how far groups agree beyond chance, culture by culture; one group alone does not tell."""
+    """Yield how far groups agree beyond chance, by culture and sample; one group alone does not tell."""
     judged = [group for group in answered if not group.members[0].fields["step"] and not math.isnan(sum(group.values))]
-    for groups in grouped(judged, lambda group: (group.members[0].culture, group.members[0].variant)).values():
+    parts = grouped(judged, lambda group: (group.members[0].culture, group.members[0].variant, group.sample))
+    for groups in parts.values():
         sizes, rights = (np.array([of(group.values) for group in groups], dtype=np.float64) for of in (len, sum))
         if len(groups) > 1:
             for group, value in zip(groups, agreement_excess(sizes, rights).tolist(), strict=True):

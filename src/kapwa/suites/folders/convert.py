@@ -178,15 +178,32 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
     languages: dict[str, tuple[str, Origin]] = {}
     rows = [(origin, at_step) for origin, fields in reading.rows() for at_step in _at_steps(mapping, origin, fields)]
     locales = _clashing_locales(mapping, rows)
+    groups: dict[Origin, tuple[str, ...]] = {}
     for origin, fields in rows:
         row = MappedRow(mapping, origin, fields, languages, locales)
         mapping.to.lay(row, converted)
         for problem in row.problems:
             reading.bad_row(problem)
+        if row.has("group") and row.text("group"):
+            groups[origin] = tuple(row.text(name) for name in ("culture", "country", "locale", "group"))
         converted.rows += 1
+    if mapping.skip_bad_rows:
+        _leave_out_groups(groups, converted)
     if not converted.tables:  # a suite of nothing is no suite
         converted.problems += converted.left_out
     return converted
+
+
+def _leave_out_groups(groups: Mapping[Origin, tuple[str, ...]], converted: Converted) -> None:
+    """Leave out every row of a group of which one is left out: without it the rest would be scored as a whole one."""
+    faulty = {Origin(Path(problem.path or ""), problem.row or 0) for problem in converted.left_out}
+    broken = {group for origin, group in groups.items() if origin in faulty}
+    others = {origin for origin, group in groups.items() if group in broken} - faulty
+    message = "is of a group of which another row is left out."
+    converted.left_out += [origin.problem(message, "group") for origin in sorted(others)]
+    gone = others | (faulty & groups.keys())
+    tables = {name: [row for row in rows if row.origin not in gone] for name, rows in converted.tables.items()}
+    converted.tables = {name: rows for name, rows in tables.items() if rows}
 
 
 def _at_steps(mapping: ColumnMapping, origin: Origin, fields: Mapping[str, Field]) -> Iterator[Mapping[str, Field]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import EntryPoint
 
 from kapwa import registry
@@ -40,6 +41,7 @@ def form_names() -> list[str]:
     return [name for suite in registry.installed("suites") for name in _suite(suite).mapped]
 
 
+@cache
 def form_of(name: str) -> MappedForm:
     """Return the form called ``name``, one of :func:`form_names`."""
     form: MappedForm = EntryPoint(name, _suite(name.partition("/")[0]).mapped[name], "kapwa").load()
