@@ -93,12 +93,6 @@ def test_lm_eval_asks_in_texts(talks: Path) -> None:
 def test_what_waits_for_verdicts_is_asked_elsewhere() -> None:
     with pytest.raises(UsageError, match="waits for verdicts") as refused:
         task_of("my_longform", {"kapwa": {"task": "longform/criteria"}})
-    assert "kapwa run longform/criteria, or Inspect" in refused.value.hint
-
-
-def test_what_waits_for_verdicts_is_asked_elsewhere() -> None:
-    with pytest.raises(UsageError, match="waits for verdicts") as refused:
-        task_of("my_longform", {"kapwa": {"task": "longform/criteria"}})
     assert "kapwa run longform/criteria, or Inspect" in (refused.value.hint or "")
 
 
