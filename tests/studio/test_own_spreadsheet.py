@@ -359,7 +359,7 @@ MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 @pytest.mark.parametrize(
     ("file", "guessed", "chosen"),
     [
-        # A column of locales looks like one of topics, a sentence with a gap like a question: people see and say so.
+        # Locales look like topics, and a sentence with a gap like a question: people see it and say so.
         ("semeval-2026-task-7-short/short_answers.tsv", ["id", "topic", "local", ""], ["id", "", "local", ""]),
         ("geomlama/gd_prompt_en.tsv", ["english", "", "", "topic"], ["", "english", "", "", "topic"]),
     ],
