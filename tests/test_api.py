@@ -209,7 +209,7 @@ def test_the_options_that_a_suite_declares_are_those_that_its_tasks_take(tmp_pat
         "kalahi/mc": (),
         "kalahi/open": option_names(OpenOptions),
         "blend/saq": (*option_names(SaqOptions), "prompts", "judge"),
-        "blend/mcq": ("how", "max_new_tokens"),
+        "blend/mcq": ("how", "max_new_tokens", "shuffle"),
         "eecc/qa": (*option_names(EeccOptions), "nationalities"),
         "eecc/stories": (*option_names(EeccOptions), "nationalities"),
         "opinions/survey": ("how", "samples", "temperature", "seed", "max_new_tokens"),
