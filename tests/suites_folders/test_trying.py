@@ -52,18 +52,18 @@ def test_the_command_shows_and_prints_json(cli: Callable[..., subprocess.Complet
     assert cli("suite", "try", "kalahi/nothing").returncode == 2
 
 
-def test_long_answers_show_their_criteria() -> None:
-    shown = warm.kapwa("suite", "try", "longform/criteria", "--n", "1")
+def test_long_answers_show_their_criteria(tmp_path: Path) -> None:
+    shown = warm.kapwa("suite", "try", "longform/criteria", "--n", "1", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     (item, *_) = kapwa.load_task("longform/criteria").items()
     assert shown.stdout.count("  criterion (") == len(item.fields["criteria"])
 
 
-def test_options_are_tried_as_a_run_asks_them() -> None:
+def test_options_are_tried_as_a_run_asks_them(tmp_path: Path) -> None:
     ask = ("--data", str(MAPPINGS / "normad"), "--n", "1")
-    shown = warm.kapwa("suite", "try", "blend/mcq", *ask, "--how", "likelihood", "--shuffle", "3")
+    shown = warm.kapwa("suite", "try", "blend/mcq", *ask, "--how", "likelihood", "--shuffle", "3", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "how likely is: A" in shown.stdout
-    refused = warm.kapwa("suite", "try", "longform/criteria", "--how", "stated")
+    refused = warm.kapwa("suite", "try", "longform/criteria", "--how", "stated", cwd=tmp_path)
     assert refused.returncode == 2
     assert "has no option 'how'" in refused.stderr
