@@ -97,7 +97,9 @@ def try_(
     from kapwa.loading import suite_of
     from kapwa.suites.trying import try_items
 
-    settings = {name: value for name, value in (("how", how), ("shuffle", shuffle)) if value is not None}
+    settings: dict[str, Any] = {
+        name: value for name, value in (("how", how), ("shuffle", shuffle)) if value is not None
+    }
     opened = kapwa.load_task(task, data=data, variant=variant, **settings)
     trials = try_items(opened, suite_of(task).example_answers, count)
     if json:
