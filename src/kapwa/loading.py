@@ -174,9 +174,8 @@ def _variants(wanted: str | Sequence[str], suite: Suite) -> tuple[str, ...]:
     if not names:
         raise UsageError("No variant is named.", hint=nearest("", suite.variants))
     for name in names:
-        # Which prompts there are in a suite of languages and prompts only the data knows.
-        of_data = suite.pick_variants is not None and "/" in name
-        if name not in suite.variants and not of_data:
+        # Which prompts there are in a suite that is asked by prompts only the data knows.
+        if name not in suite.variants and suite.pick_variants is None:
             raise UsageError(f"There is no variant {name!r}.", hint=nearest(name, (*suite.variants, "all")))
     return tuple(dict.fromkeys(names))
 

@@ -319,3 +319,11 @@ def test_one_task_over_two_data_has_columns_of_each(tmp_path: Path) -> None:
         data = run.manifest["data"]
         row = cells[run.label, data["name"], "mc1"]
         assert float(row["value"]) == estimated(run, "mc1")["value"]
+
+
+def test_runs_that_ask_in_two_ways_are_named_by_the_way_alone(tmp_path: Path) -> None:
+    runs = []
+    for how in ("stated", "likelihood"):
+        task = kapwa.load_task("opinions/survey", how=how, limit=1)
+        runs.append(kapwa.evaluate(task, Dice("weights"), path=tmp_path / how))
+    assert [system.name for system in systems_of(runs)] == ["dice (how stated)", "dice (how likelihood)"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kapwa
+import warm
 from kapwa.loading import suite_of
 from kapwa.suites.trying import try_items
 
@@ -49,3 +50,20 @@ def test_the_command_shows_and_prints_json(cli: Callable[..., subprocess.Complet
     listed = json.loads(cli("suite", "try", "kalahi/mc", "--n", "2", "--json").stdout)
     assert [trial["judged"] for trial in listed] == [1.0, 1.0]
     assert cli("suite", "try", "kalahi/nothing").returncode == 2
+
+
+def test_long_answers_show_their_criteria(tmp_path: Path) -> None:
+    shown = warm.kapwa("suite", "try", "longform/criteria", "--n", "1", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    (item, *_) = kapwa.load_task("longform/criteria").items()
+    assert shown.stdout.count("  criterion (") == len(item.fields["criteria"])
+
+
+def test_options_are_tried_as_a_run_asks_them(tmp_path: Path) -> None:
+    ask = ("--data", str(MAPPINGS / "normad"), "--n", "1")
+    shown = warm.kapwa("suite", "try", "blend/mcq", *ask, "--how", "likelihood", "--shuffle", "3", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "how likely is: A" in shown.stdout
+    refused = warm.kapwa("suite", "try", "longform/criteria", "--how", "stated", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "has no option 'how'" in refused.stderr

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import binom, hypergeom
 
+import kapwa
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.records import Answer, ContinuationScore, Item, Response
 from kapwa.stats.pooled import pooled_mean
@@ -362,3 +363,16 @@ def test_a_dictionary_of_countries_becomes_rows(tmp_path: Path) -> None:
         assert isinstance(error.value, DataError)
         assert (error.value.row, error.value.column) == (2, "selections")
         assert message in error.value.message
+
+
+def test_a_prompt_of_the_data_is_named_as_a_variant(tmp_path: Path) -> None:
+    (tmp_path / "opinions.csv").write_text(
+        "question_id,culture,language,question,options,counts\nq,Egypt,en,Tea?,yes;no,3;1\n", encoding="utf-8"
+    )
+    (tmp_path / "prompts.csv").write_text(
+        "id,text\nmine,{culture}: {question} {options}\nours,{question} {options}\n", encoding="utf-8"
+    )
+    task = kapwa.load_task("opinions/survey", data=tmp_path, variant="ours")
+    assert [item.variant for item in task.items()] == ["ours"]
+    with pytest.raises(UsageError, match="no variant 'person'"):
+        kapwa.load_task("opinions/survey", data=tmp_path, variant="person")

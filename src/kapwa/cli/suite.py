@@ -88,6 +88,8 @@ def try_(
     data: str | None = None,
     count: int = 10,
     variant: Variant = None,
+    how: str | None = None,
+    shuffle: int | None = None,
     json: Json = False,
 ) -> None:
     """Show some items as a model is asked them, and how a right reply and an empty one are judged."""
@@ -95,7 +97,11 @@ def try_(
     from kapwa.loading import suite_of
     from kapwa.suites.trying import try_items
 
-    trials = try_items(kapwa.load_task(task, data=data, variant=variant), suite_of(task).example_answers, count)
+    settings: dict[str, Any] = {
+        name: value for name, value in (("how", how), ("shuffle", shuffle)) if value is not None
+    }
+    opened = kapwa.load_task(task, data=data, variant=variant, **settings)
+    trials = try_items(opened, suite_of(task).example_answers, count)
     if json:
         show_json([{**trial._asdict(), "item": trial.item.id, "culture": trial.item.culture} for trial in trials])
         return
@@ -110,6 +116,9 @@ def try_(
         for reply, value in ((" · ".join(trial.right), trial.judged), ("(an empty reply)", trial.judged_empty)):
             if value is not None:
                 show(f"  judged {value:g}: {reply}")
+        criteria = item.fields.get("criteria", ())
+        for text, weight in zip(criteria, item.fields["weights"] if criteria else (), strict=True):
+            show(f"  criterion ({weight:+g}): {text}")
         show("")
 
 

@@ -164,7 +164,8 @@ def labels_summary(path: Path) -> dict[str, Any]:
     DataError for a file in none of the forms that :func:`read_labels` knows.
     """
     draw = next((folder for folder in path.resolve().parents if (folder / DRAW).is_file()), None)
-    criterion = asked_of("correct").criterion if draw is None else read_draw(draw).asked.criterion
+    drawn = None if draw is None else read_draw(draw)
+    criterion = asked_of("correct").criterion if drawn is None else drawn.asked.criterion
     form = label_form(path, header_of(read_sheet(path)), [criterion])
     if not form:
         hint = (
@@ -176,6 +177,9 @@ def labels_summary(path: Path) -> dict[str, Any]:
     schema = {name: pl.Float64 if name == "value" else pl.String for name in columns}
     frame = pl.DataFrame([{name: getattr(label, name) for name in columns} for label in labels], schema=schema)
     by_answer = frame.group_by(columns[:-1], maintain_order=True).agg(pl.col("value").mean())
+    if drawn is not None and drawn.asked.criteria:  # an answer's label is its criteria's, by their weights
+        summed = of_answers(verdicts_of(labels, drawn))
+        by_answer = summed.group_by("run", *UNIT, maintain_order=True).agg(pl.col("value").mean())
     return {
         "form": form,
         "labels": len(labels),

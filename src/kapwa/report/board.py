@@ -363,4 +363,7 @@ def _note(views: Sequence[TaskView]) -> str:
     if any(len(view.runs) > 1 for view in views):
         note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task);"
         note += " bold scores are of systems that may be the best."
+    if any("all_right" in view.metrics for view in views):
+        note += " Where items form groups, the board scores and ranks single items; how many groups are all right is"
+        note += " another metric (all_right), and the one that authors of such sets publish."
     return note

@@ -22,8 +22,9 @@ Named = Mapping[str, Sequence[Run | str | Path]]
 # Fields of a signature that say which model answered, and options that say how it was asked whatever the task.
 _MODEL = ("model", "backend", "dtype", "template", "scoring", "with")
 _ASKING = ("system", "shots", "shots_seed", "wordings", "asked_with")
-# How answers were drawn: every task has a default of its own, so these tell two runs of one task apart, not two tasks.
-_DRAWS = ("temperature", "samples", "seed")
+# How answers were drawn and asked for: every task has a default of its own, so these tell two runs of one task apart,
+# not two tasks.
+_DRAWS = ("how", "shuffle", "temperature", "samples", "seed")
 # What a field of a signature is called where it tells two systems apart.
 _WORDS = {"base_url": "server", "body": "extra", "asked": "items", "n": "number of items", "system": "system message"}
 _LONGEST = 40
