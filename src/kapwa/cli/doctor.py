@@ -96,12 +96,13 @@ def _labels(path: Path, json: bool) -> None:
     """Say what a file of labels holds, and how far it goes by itself."""
     from kapwa.exchange.labels import labels_summary
     from kapwa.judging.plan import MISSING
+    from kapwa.report.wording import count
 
     facts = labels_summary(path)
     if json:
         show_json({"path": str(path), **facts})
         return
-    tell(f"{path} holds {facts['form']}: {facts['labels']:,} labels of {facts['labelled']:,} answers.")
+    tell(f"{path} holds {facts['form']}: {count(facts['labels'], 'label')} of {count(facts['labelled'], 'answer')}.")
     tell(f"By: {', '.join(facts['raters']) or 'nobody yet'}; “cannot assess”: {facts['cannot_assess']:,}.")
     if facts["half_width"] is not None:
         tell(f"If all are of one culture, they tell people's share there to ± {100 * facts['half_width']:.1f} points.")
@@ -158,7 +159,7 @@ def _allowed(questions: int, labelled: int, missing: int) -> str:
     if lacking <= 0:
         return "a corrected score"
     if questions < FEW_LABELS:
-        return f"people's share alone: a corrected score takes {FEW_LABELS} questions, and there are {questions}"
+        return f"people's share alone: a corrected score takes {FEW_LABELS} questions, more than the {questions} asked"
     larger = "" if lacking <= missing else ", from a larger draw (kapwa audit sample --n)"
     return f"people's share alone; a corrected score takes {lacking} more{larger}"
 

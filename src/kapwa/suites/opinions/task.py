@@ -57,6 +57,14 @@ def letter_requests(items: Sequence[Item]) -> Iterator[Request]:
         yield Request(item.id, item.variant, "score", (Message("user", item.fields["prompt"]),), letters)
 
 
+# Which way of asking each option is of.
+_WAYS_OF = {
+    "samples": "--how samples",
+    "temperature": "--how samples",
+    "max_new_tokens": "--how samples or --how stated",
+}
+
+
 def opinion_table(items: Sequence[Item]) -> pl.DataFrame:
     """Return one row per item: its prompt, how people answered, and how many they are (null: not known)."""
     rows = [
@@ -85,7 +93,9 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
     settings: dict[str, Any] = {**usual, **{key: value for key, value in options.items() if key not in ("how", "seed")}}
     for option, value in settings.items():
         if option not in usual:
-            raise UsageError(f"{option} is no option of --how {how}.", hint="Leave it out.")
+            raise UsageError(
+                f"{option} is no option of --how {how}.", hint=f"Leave it out, or ask by {_WAYS_OF[option]}."
+            )
         if option != "temperature":
             check_whole(option, value)
     length, samples = settings.get("max_new_tokens"), settings.get("samples", 0)
