@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from kapwa import studio as package
+
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa
 from studio_cuts import LOSSES, Network
@@ -27,6 +29,7 @@ from test_kept import HERE, HOST, OUT, SENT, UNSENT, Person, Served
 
 CADDY, CERTUTIL = shutil.which("caddy"), shutil.which("certutil")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+CADDYFILE = Path(package.__file__).parent / "deploy" / "server" / "Caddyfile"
 CUTS = int(os.environ.get("KAPWA_CUTS", "24")) // 2  # of each of the two
 EACH = 1 + CUTS // 25  # situations that each of two people writes
 PROJECT = "ang-buhay-natin"
@@ -314,10 +317,9 @@ def caddy(folder: Path, served: Studio) -> Iterator[dict[str, str]]:
         outside = int(free.getsockname()[1])
     served.address, served.options = f"https://localhost:{outside}", ("--open", "--behind-proxy")
     config = folder / "Caddyfile"
-    config.write_text(
-        "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n}\n"
-        f"{served.address} {{\n  tls internal\n  reverse_proxy 127.0.0.1:{served.network.port}\n}}\n"
-    )
+    site = CADDYFILE.read_text(encoding="utf-8").replace("127.0.0.1:8000", f"127.0.0.1:{served.network.port}")
+    site = site.replace("{host} {", f"{served.address} {{\n\ttls internal")
+    config.write_text("{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n}\n" + site)
     here = {**os.environ, "HOME": str(folder / "home"), "XDG_DATA_HOME": str(folder / "data")}
     proxy = subprocess.Popen([str(CADDY), "run", "--config", config], env=here, stderr=subprocess.DEVNULL)
     try:
