@@ -163,6 +163,24 @@ def open_runs(runs: str | Path | Sequence[Run | str | Path], *, table: str = "es
     return pl.concat(frames, how="diagonal_relaxed")
 
 
+def _check_pair(a: Run, b: Run) -> None:
+    """Raise UsageError or DataError where two runs cannot be compared item by item."""
+    if a.manifest["task"] != b.manifest["task"]:
+        raise UsageError(
+            f"{a.path.name} is a run of {a.manifest['task']}, {b.path.name} of {b.manifest['task']}.",
+            hint="Compare runs of one task.",
+        )
+    if a.manifest["data"]["digest"] != b.manifest["data"]["digest"]:
+        raise DataError(
+            f"{a.path.name} and {b.path.name} were asked from different data "
+            f"({a.manifest['data']['name']} {a.manifest['data']['digest'][:6]}, "
+            f"{b.manifest['data']['name']} {b.manifest['data']['digest'][:6]}), so their items are not pairs.",
+            hint="Run both models on the same data.",
+        )
+    if a.path.resolve() == b.path.resolve():
+        raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
+
+
 def compare(
     run_a: Run | str | Path,
     run_b: Run | str | Path,
@@ -197,23 +215,10 @@ def compare(
     from kapwa.stats.tables import compare_runs
 
     a, b = (open_run(run) if isinstance(run, str | Path) else run for run in (run_a, run_b))
-    if a.manifest["task"] != b.manifest["task"]:
-        raise UsageError(
-            f"{a.path.name} is a run of {a.manifest['task']}, {b.path.name} of {b.manifest['task']}.",
-            hint="Compare runs of one task.",
-        )
-    if a.manifest["data"]["digest"] != b.manifest["data"]["digest"]:
-        raise DataError(
-            f"{a.path.name} and {b.path.name} were asked from different data "
-            f"({a.manifest['data']['name']} {a.manifest['data']['digest'][:6]}, "
-            f"{b.manifest['data']['name']} {b.manifest['data']['digest'][:6]}), so their items are not pairs.",
-            hint="Run both models on the same data.",
-        )
+    _check_pair(a, b)
     metrics = {
         name: bool(info["binary"]) for name, info in a.manifest["metrics"].items() if name in b.manifest["metrics"]
     }
-    if a.path.resolve() == b.path.resolve():
-        raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
     names = system_names([a, b])
     label_a, label_b = names[id(a)], names[id(b)]
     settings: dict[str, Any] = {"mid_p": mid_p, "equal_within": equal_within}

@@ -13,7 +13,7 @@ from kapwa import registry
 from kapwa.errors import UsageError, check_known, check_whole, nearest
 from kapwa.models.base import Model, ModelOptions, ModelSettings
 from kapwa.parallel.base import Ray
-from kapwa.suites.base import Judged, Selection, Step, Suite, Task, given_options, with_steps
+from kapwa.suites.base import Judged, Selection, Step, Suite, Task, call, given_options, with_steps
 
 if TYPE_CHECKING:
     from kapwa.datasets.errata import ItemKey
@@ -40,21 +40,17 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
 
     ``variant``: a prompt variant, several ("full,partial" or a list), "all", or None for the suite's default.
     ``limit``: only so many items of each culture and variant, the first, or with ``subset="random"`` drawn by
-    ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``system``: a system
-    message before every question; ``shots``: so many answered examples, see :mod:`kapwa.suites.framing`.
-
-    ``options`` of every task: ``language`` ("local", "en") and ``prompt`` (prompt ids) name variants of suites that are
-    asked in several languages. ``errata``: a table as ``kapwa audit items`` proposes it: the items that somebody
-    confirmed there are left out. ``wordings`` (a table of texts around each question), ``samples`` (answers to each
-    prompt) and ``temperature``: see :mod:`kapwa.suites.varying`. Further ``options``: those that the task's suite
-    declares for it (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError naming the nearest
-    known word, and DataError for data that is not of the suite's form.
+    ``draw_seed``. ``where``: only items with these values, e.g. ``{"topic": "friendship"}``. ``system``: a message
+    before each question; ``shots``: so many answered examples (:mod:`kapwa.suites.framing`).
+    ``options`` of every task: ``language`` ("local", "en") and ``prompt`` (ids) name variants of suites that are asked
+    in several languages. ``errata``: a table as ``kapwa audit items`` proposes it, whose confirmed items are left out.
+    ``wordings``, ``samples``, ``temperature``: see :mod:`kapwa.suites.varying`. Others are those that the task's suite
+    declares (:attr:`kapwa.suites.base.Suite.options`); None: its default. Raises UsageError and DataError.
     """
     suite = suite_of(name)
     language, prompt, wordings, errata = (options.pop(option, None) for option in _OF_EVERY_TASK)
-    variants = None
-    if (variant, language, prompt) != (None, None, None):
-        variants = _named_variants(suite, variant, language, prompt)
+    unsaid = variant is language is prompt is None
+    variants = None if unsaid else _named_variants(suite, variant, language, prompt)
     values = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in (where or {}).items()}
     if limit is not None:
         check_whole("limit", limit)
@@ -75,12 +71,9 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         opened = partial(_open_without, errata, opened)
     task = opened(name, data, Selection(variants, limit, values, draw_seed if subset == "random" else None), settings)
     if any("group" in item.fields for item in task.selected):
-        from kapwa.suites.groups import with_groups
-
-        task = with_groups(task)
+        task = call("kapwa.suites.groups:with_groups", task)
     steps: list[Step] = []
     if system is not None or shots:
-        # Examples come from all of the data, so that they are the same whatever part of it is asked.
         of_culture = {column: names for column, names in values.items() if column == "culture"}
         everything = partial(opened, name, data, Selection(variants, where=of_culture), settings)
         steps.append(_frame(suite, task, everything, system, shots, draw_seed))
@@ -88,9 +81,7 @@ def load_task(  # noqa: PLR0913 - each is one decision of the caller; all but on
         steps += _variations(task, wordings, seed=draw_seed, **drawn)
     asked = with_steps(task, steps) if steps else task
     if any(item.fields.get("messages") or item.fields.get("media") for item in asked.selected):
-        from kapwa.suites.conversing import with_conversations
-
-        return with_conversations(asked)
+        asked = call("kapwa.suites.conversing:with_conversations", asked)
     return asked
 
 
@@ -138,7 +129,10 @@ def suite_of(task: str) -> Suite:
 
 
 def _frame(suite: Suite, task: Task, everything: Callable[[], Task], system: str | None, shots: int, seed: int) -> Step:
-    """Return the step that puts a system message and answered examples, taken from ``everything``, before questions."""
+    """Return the step that puts a system message and answered examples, taken from ``everything``, before questions.
+
+    Examples come from all of the data, so that they are the same whatever part of it is asked.
+    """
     from kapwa.suites.framing import Frame, check_framing, examples_from
 
     check_framing(suite, task.name, system, shots)

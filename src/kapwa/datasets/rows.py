@@ -1,11 +1,10 @@
 """Rows of a form's tables: one pydantic model says which columns a table has, and reading and JSON Schemas follow.
 
 >>> class Answer(Row):
-...     id: Filled = Field(description="The question.")
 ...     local: Annotated[FilledTexts, LOCAL] = Field(description="The answers, separated by ';'.")
 ...     votes: Annotated[int, whole(least=1)]
->>> found = read_rows(read_records(path), Answer, {"culture": "Thai", "language": "th"})
->>> found.rows[0].local, found.rows[0].origin.row, found.problems
+>>> answers = read_rows(read_records(path), Answer, {"culture": "Thai", "language": "th"})
+>>> answers.rows[0].local, answers.rows[0].origin.row, answers.problems
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -27,7 +25,6 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
-    ValidationInfo,
     WithJsonSchema,
 )
 from pydantic.json_schema import SkipJsonSchema
@@ -158,8 +155,7 @@ class Row(BaseModel):
 
     # The columns that no two rows may have the same values in; the first is named in the error.
     unique: ClassVar[tuple[str, ...]] = ()
-    # Names of further columns that may be there, as a regular expression, and what hints call them; their cells are
-    # in ``model_extra``.
+    # Further columns that may be there, as a regular expression, and what hints call them (see ``model_extra``).
     more_columns: ClassVar[str] = "(?!)"
     more_shown: ClassVar[tuple[str, ...]] = ()
     # What to do where a column's cell is empty, if it is not "Every row needs one.".
@@ -170,21 +166,6 @@ class Row(BaseModel):
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what is wrong with cells that are sound on their own."""
         yield from ()
-
-
-def _of_a_group(step: str, info: ValidationInfo) -> str:
-    if step and not info.data.get("group"):
-        raise cell_error("is filled, but the row has no group.", "Say in 'group' what it is a step of.")
-    return step
-
-
-class GroupedRow(Row):
-    """A row of an item that may be one of a group; what comes of it: :mod:`kapwa.suites.groups`."""
-
-    group: Text = Field("", description="Items of one group are scored together: all right or none, or step by step.")
-    step: Annotated[Text, AfterValidator(_of_a_group)] = Field(
-        "", description="Its place in the group's ladder: a number, or a word in the table's order."
-    )
 
 
 RowT = TypeVar("RowT", bound=Row)

@@ -17,10 +17,10 @@ import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Literal, NamedTuple
 
 from kapwa.languages.phrases import any_of, spaced_and_not
+from kapwa.suites.blend.choice_turns import turns_of
 from kapwa.suites.blend.letter_mentions import Mention, ends, mentions, pattern, plain
 from kapwa.suites.blend.replies import before_other_options, folded, own_turn, whole
 from kapwa.suites.blend.reply_lists import n_words
@@ -81,7 +81,6 @@ _CORRECT = pattern(rf"[\s:,]*(?:{any_of('correct')})")
 _NEGATION = pattern(any_of("negation"))
 # "The correct answer is": nothing but an article and one word before an answer that opens a reply.
 _OPENING = pattern(rf"\W*(?:(?:{any_of('article')})\s+(?:\w+\s+)?)?")
-_STOPS = r".!?;,:…—–\n。，、،！？।።؟؛፣-"
 _CONCLUSION = pattern(any_of("conclusion"))
 _CONTRAST = pattern(any_of("contrast"))
 _ASKED_OR_LABEL = re.compile(r"\?|\s*[:=]\s*\w")
@@ -93,32 +92,6 @@ _JOINER = pattern(
     rf"\s*(?:[,;/&+|、،(]\s*|(?<!\w)(?:{any_of('conjunction')})(?!\w)\s*|(?:{any_of('joiner')})\s*)+"
     rf"(?:(?:{any_of('hedge')}|{any_of('option')})\s+)*"
 )
-
-
-class _Turns(NamedTuple):
-    """How replies deny an option (right after it, and up to three words after), take one back, or conclude."""
-
-    denied: re.Pattern[str]
-    denial: re.Pattern[str]
-    correction: re.Pattern[str]
-    turn: re.Pattern[str]
-
-
-@cache
-def _turns(last: str) -> _Turns:
-    """The patterns for options lettered up to ``last``: between an option and its denial stands no other option."""
-    beyond = rf"|(?<!['’])[k-{last}]" if last > "j" else ""  # neither "that's" nor "isn't" names an option
-    gap = rf"(?:[^\w.!?。,;]*(?!(?:[b-j]{beyond})\b)\w+)"
-    # "B is wrong", of an option that was chosen, and of one that is only named.
-    denied, denial = (
-        pattern(rf"{start}(?:\s*\([^()]*\))?{gap}{{0,{n}}}?[^\w.!?。,;]*(?:{any_of('denial')})")
-        for start, n in (("", 1), (r"\W?", 3))
-    )
-    # "That's wrong, B": a few words between two stops that say so of what stands before, and name no option.
-    remark = rf"(?:(?!\b(?:[b-hj]|(?-i:A){beyond})\b)[^{_STOPS}])"
-    mistake = rf"(?:\A|(?<=[{_STOPS}]))\s*{remark}{{0,24}}?(?:{any_of('mistake')}){remark}{{0,24}}[{_STOPS}]"
-    correction = pattern(f"(?:{any_of('correction')})|{mistake}")
-    return _Turns(denied, denial, correction, pattern(f"{correction.pattern}|(?:{any_of('conclusion')})"))
 
 
 def read_choice(reply: str, options: Sequence[str]) -> ChoiceRead:
@@ -140,7 +113,7 @@ class _Reader:
         self.text = text
         self.letters = ALL_LETTERS[: len(options)]
         # Up to J these are the same for all, so that sets of few options share them.
-        self.turns = _turns(max("j", self.letters[-1:].lower()))
+        self.turns = turns_of(max("j", self.letters[-1:].lower()))
         self.options = dict(zip(self.letters, map(folded, options), strict=True))
         self.fields = list(self._fields())
         # What stands inside a JSON object that was read ("reason": "A is ...") is no statement of its own.

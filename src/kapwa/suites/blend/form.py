@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.findings import Finding
+from kapwa.datasets.grouped import GroupedRow
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import (
     ENGLISH,
@@ -20,7 +21,6 @@ from kapwa.datasets.rows import (
     Defaults,
     Filled,
     FilledTexts,
-    GroupedRow,
     Language,
     Origin,
     Row,

@@ -15,12 +15,12 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.conversations import Conversed, Turn
 from kapwa.datasets.findings import DataSource
+from kapwa.datasets.grouped import GroupedRow
 from kapwa.datasets.packs import DataSet, locate, table_files
 from kapwa.datasets.rows import (
     UNKNOWN_DEFAULTS,
     CellProblem,
     Filled,
-    GroupedRow,
     Origin,
     Row,
     Text,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from kapwa.datasets.conversations import Conversed
+from kapwa.datasets.grouped import GroupedRow
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
@@ -15,7 +16,6 @@ from kapwa.datasets.rows import (
     Culture,
     Filled,
     FilledTexts,
-    GroupedRow,
     Language,
     Origin,
     Text,
