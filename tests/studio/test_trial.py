@@ -145,8 +145,10 @@ class Trial:
         """Wait until a page says that the studio has what was sent; the device notices its network in between."""
         end = time.monotonic() + PATIENCE / 1000
         while not page.get_by_text(SENT).first.is_visible():
-            assert time.monotonic() < end, (self.happened, page.url, page.locator("main").inner_text()[:2000])
+            assert time.monotonic() < end, (self.happened, page.url, page.locator("body").inner_text()[:2000])
             with suppress(api.Error):  # the page changes
+                if page.locator("main").count() == 0:
+                    page.reload()  # the studio went away after it had the text: who reads an empty page tries again
                 page.evaluate("dispatchEvent(new Event('online'))")
             page.wait_for_timeout(100)
 
