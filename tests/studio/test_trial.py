@@ -32,6 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no 
 CADDYFILE = Path(package.__file__).parent / "deploy" / "server" / "Caddyfile"
 CUTS = int(os.environ.get("KAPWA_CUTS", "24")) // 2  # of each of the two
 EACH = 1 + CUTS // 25  # situations that each of two people writes
+EMPTY = 50  # looks, ten a second, at a page that stays empty: a page that is still loading is none
 PROJECT = "ang-buhay-natin"
 TYPING = ("closed tab", "reload", "restart", "no network", "ended visit")
 SENDING = (*LOSSES, "killed", "no network", "closed tab", "ended visit")
@@ -143,12 +144,13 @@ class Trial:
 
     def arrived(self, page: Any) -> None:
         """Wait until a page says that the studio has what was sent; the device notices its network in between."""
-        end = time.monotonic() + PATIENCE / 1000
+        end, empty = time.monotonic() + PATIENCE / 1000, 0
         while not page.get_by_text(SENT).first.is_visible():
             assert time.monotonic() < end, (self.happened, page.url, page.locator("body").inner_text()[:2000])
             with suppress(api.Error):  # the page changes
-                if page.locator("main").count() == 0:
-                    page.reload()  # the studio went away after it had the text: who reads an empty page tries again
+                empty = 0 if page.locator("main").count() else empty + 1
+                if empty == EMPTY:  # the studio went away after it had the text: who reads an empty page tries again
+                    page.reload()
                 page.evaluate("dispatchEvent(new Event('online'))")
             page.wait_for_timeout(100)
 
