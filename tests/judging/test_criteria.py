@@ -10,8 +10,10 @@ from audited import chance, rows_of, write_rows
 
 import kapwa
 from kapwa.errors import DataError, UsageError
+from kapwa.exchange.labels import labels_summary
 from kapwa.judging.draws import read_draw
 from kapwa.judging.panel import judge
+from kapwa.judging.plan import labels_missing
 from kapwa.judging.rubrics import load_rubric
 from kapwa.judging.verdicts import OVERALL
 from kapwa.report.run_list import list_runs
@@ -145,6 +147,10 @@ def test_people_s_verdicts_come_to_the_score_by_its_definition(tmp_path: Path) -
     assert set(audit.agreement.filter(coefficient="percent")["units"]) == {72}, "of each answer and criterion"
     assert set(audit.raters["answers"]) == {72}
     assert audit.proposals.is_empty()
+    values = pl.Series(list(scores["Kenyan-p1"].values()))
+    facts = labels_summary(next(sheets.rglob("Kenyan-p1.csv")))
+    assert facts["labelled"] == len(values)
+    assert facts["half_width"] == pytest.approx(labels_missing(values, None)["half_width"])
     page = (tmp_path / "audit" / "audit.html").read_text(encoding="utf-8")
     assert "of their criteria, by weight" in page
     assert "The scorer says" not in page

@@ -98,6 +98,10 @@ def test_several_prompts_in_a_pass_agree_with_one(model, monkeypatch):
     assert sorted(i for batch in planned for i in batch) == list(range(7))
     assert 1 < len(planned) < 7
     assert planned == model.plan(requests)
+    monkeypatch.setattr(model, "options", replace(model.options, batch_tokens=100_000))
+    assert len(model.plan(requests)) == 1
+    monkeypatch.setattr("kapwa.models.transformers._PACKED", 150)  # a pass holds no more, however large a batch may be
+    assert model.plan(requests) == planned
     together = [r for batch in planned for r in model.score([requests[i] for i in batch])]
     assert together[2].error == apart[2].error
     for ours, theirs in zip(together, apart, strict=True):

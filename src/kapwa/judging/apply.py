@@ -209,8 +209,8 @@ def apply_labels(
 
 def _without_scorer(rows: pl.DataFrame) -> pl.DataFrame:
     """Return estimates of answers that no scorer has scored: people's alone, and nothing of a scorer's."""
-    beside = pl.col("reason").is_in(["few-labels", "no-saving"])
-    reason = pl.when(beside).then(pl.lit("no-scorer")).otherwise("reason")
+    without_a_scorer = pl.col("reason").is_in(["few-labels", "no-saving"])
+    reason = pl.when(without_a_scorer).then(pl.lit("no-scorer")).otherwise("reason")
     return rows.with_columns(*(pl.lit(None, pl.Float64).alias(name) for name in _OF_SCORER), reason=reason)
 
 

@@ -116,8 +116,8 @@ def population_of(runs: Sequence[Run], *, metric: str | None = None, variant: st
     check_distinct(runs)
     systems = {id(run): system.name for system in systems_of(runs) for run in system.runs}
     frames = [_answers(run, systems[id(run)], name, variants) for run in runs]
-    told = pl.col("value").is_not_null() | (first["metrics"][name].get("judged_by") == "verdicts")
-    units = [frame.filter(told & pl.col("text").is_not_null()) for frame in frames]
+    judgeable = pl.col("value").is_not_null() | (first["metrics"][name].get("judged_by") == "verdicts")
+    units = [frame.filter(judgeable & pl.col("text").is_not_null()) for frame in frames]
     common = units[0].select(UNIT)
     for frame in units[1:]:
         common = common.join(frame.select(UNIT), on=UNIT, how="semi", maintain_order="left")

@@ -161,9 +161,9 @@ def difference_lines(a: Run, b: Run) -> list[str]:
 def _first_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of the first metrics (headline ones stand first) that fit a screen; at least one metric."""
     kept = list[str]()
-    own = frame if "label" in frame.columns else frame.filter(pl.col("culture").is_not_null())
+    rows = frame if "label" in frame.columns else frame.filter(pl.col("culture").is_not_null())
     for metric in frame["metric"].unique(maintain_order=True):
-        if kept and own.filter(pl.col("metric").is_in([*kept, metric])).height > MOST_ROWS:
+        if kept and rows.filter(pl.col("metric").is_in([*kept, metric])).height > MOST_ROWS:
             break
         kept.append(metric)
     return frame.filter(pl.col("metric").is_in(kept))

@@ -198,9 +198,10 @@ def text_facts(text: str, item: Item, response: Response, *, read: int | None = 
     truncated = {"length": 1.0, "stop": 0.0}.get(response.finish_reason or "")
     if is_blank(text):
         return {"words": 0.0, "truncated": truncated, "empty": 1.0, "refused": 0.0, "other_language": None}
-    told = {"words": float(len(text.split())), "truncated": truncated, "empty": 0.0, "refused": float(is_refusal(text))}
+    words, refused = float(len(text.split())), float(is_refusal(text))
+    values = {"words": words, "truncated": truncated, "empty": 0.0, "refused": refused}
     other = differs(item.language, identify(text[:read]))
-    return {**told, "other_language": None if other is None else float(other)}
+    return {**values, "other_language": None if other is None else float(other)}
 
 
 def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:

@@ -166,10 +166,10 @@ def _cases(items: Sequence[Item], model: Mapping[Key, Shares]) -> pl.DataFrame:
     """What people and model answered; the margin is by how much the model is nearer than having no preference."""
     rows = []
     for item in items:
-        people, given = people_of(item), model[_key(item)]
-        nearer = distances(given, people)["tv_overlap"] - distances(_uniform(item), people)["tv_overlap"]
+        people, answered = people_of(item), model[_key(item)]
+        nearer = distances(answered, people)["tv_overlap"] - distances(_uniform(item), people)["tv_overlap"]
         shown = {"metric": "tv_overlap", "margin": float(nearer), "prompt": item.fields["prompt"]}
-        texts = {"expected": shares_words(item, people), "got": shares_words(item, given)}
+        texts = {"expected": shares_words(item, people), "got": shares_words(item, answered)}
         rows.append(item_columns(item) | shown | texts)
     return pl.DataFrame(rows, schema=CASE_SCHEMA).sort("margin", maintain_order=True)
 
