@@ -20,14 +20,9 @@ from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import Selection, Task
 from kapwa.suites.folders.opening import open_task
 from kapwa.suites.opinions import suite
-from kapwa.suites.opinions.judging import (
-    distances,
-    floors,
-    people_of,
-    persistence_words,
-    read_choice,
-    read_percentages,
-)
+from kapwa.suites.opinions.between import correlation_words, persistence_words
+from kapwa.suites.opinions.judging import floors, read_choice, read_percentages
+from kapwa.suites.opinions.shares import distances, people_of
 
 MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 OPTIONS = ("Yes", "No", "It depends")
@@ -274,6 +269,46 @@ def test_intervals_of_persistence_hold() -> None:
     surveys = [drawn() for _ in range(150)]
     held = sum(low <= 1.5 <= high for _, low, high, *_ in surveys)
     assert 0.89 <= held / 150 <= 0.99
+
+
+def nations(generator: np.random.Generator, likeness: float) -> tuple[list[Item], dict[tuple[str, str], Any]]:
+    """Eight cultures that answer 12 questions; the model's shares are ``likeness`` theirs and the rest by chance."""
+    items, model = [], {}
+    places = generator.normal(size=8)
+    for question in range(12):
+        for culture, place in enumerate(places):
+            share = 1 / (1 + np.exp(-place - generator.normal()))
+            made = item(f"q{question}", f"c{culture}", (100 * share, 100 - 100 * share))
+            answered = likeness * share + (1 - likeness) * generator.random()
+            items.append(made)
+            model[made.id, made.variant] = np.array([answered, 1 - answered])
+    return items, model
+
+
+def test_distances_between_cultures_are_correlated_as_their_definition_says() -> None:
+    items, model = nations(np.random.default_rng(4), 0.8)
+    ours, theirs = [], []
+    for first, second in combinations(range(8), 2):
+        pairs = [(f"q{q}/c{first}", f"q{q}/c{second}") for q in range(12)]
+        people = {made.id: people_of(made) for made in items}
+        ours.append(np.mean([plain_distances(*(list(model[k, "person"]) for k in pair))[0] for pair in pairs]))
+        theirs.append(np.mean([plain_distances(*(list(people[k]) for k in pair))[0] for pair in pairs]))
+    (sentence,) = correlation_words(items, model)
+    r, p = numbers_in(sentence)
+    assert r == pytest.approx(np.corrcoef(ours, theirs)[0, 1], abs=0.006)
+    assert p < 0.05
+    assert "8 cultures and 12 questions" in sentence
+    few = [made for made in items if made.culture in ("c0", "c1", "c2")]
+    assert correlation_words(few, model) == []
+    alike = {key: np.array([0.5, 0.5]) for key in model}
+    assert correlation_words(items, alike) == []
+
+
+def test_a_model_that_tells_no_cultures_apart_seldom_correlates_with_people() -> None:
+    """400 surveys of a model that answers by chance, seed 6: p is below .05 in about 5 %."""
+    generator = np.random.default_rng(6)
+    below = sum(numbers_in(correlation_words(*nations(generator, 0.0))[0])[1] <= 0.05 for _ in range(400))
+    assert 8 <= below <= 32
 
 
 def test_intervals_of_overlap_hold() -> None:

@@ -1,31 +1,20 @@
-"""Judge ``opinions/survey``: how near are the shares that a model gives to those of people?
-
-Of two distributions p and q over the same options, each summing to 1:
-
-- total variation: ½ Σ |p − q|, the share of people who would have to change their answer to make them equal; 1 minus
-  it, Σ min(p, q), is what they have in common ("overlap");
-- Jensen–Shannon distance (Endres and Schindelin 2003): √(½ KL(p‖m) + ½ KL(q‖m)) with m = ½ (p + q) and logarithms to
-  base 2, so that it runs from 0 to 1; 1 minus it is the similarity of GlobalOpinionQA (Durmus et al. 2023).
-"""
+"""Judge ``opinions/survey``: how near are the shares that a model gives to those of people?"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from scipy.special import rel_entr, softmax
+from scipy.special import softmax
 
 from kapwa.records import ITEM_COLUMNS, Answer, Floor, Item, Response
-from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.spread import shares_of
 from kapwa.suites.base import Judged
 from kapwa.suites.items import (
     ALL_LETTERS,
@@ -38,10 +27,10 @@ from kapwa.suites.items import (
     score_frame,
     score_row,
 )
+from kapwa.suites.opinions.between import correlation_words, persistence_words
+from kapwa.suites.opinions.shares import Key, Shares, distances, item_key, people_of
 
 How = Literal["likelihood", "samples", "stated"]
-Shares = npt.NDArray[np.float64]
-Key = tuple[str, str]
 HEADLINE = ("tv_overlap", "js_similarity")
 UNREADABLE = "unreadable"
 # Draws for what sampling noise costs; over the questions of a survey their own noise averages out.
@@ -50,24 +39,6 @@ _DRAWS = 100
 _LEAST_SUM, _MOST_SUM = 98, 102
 _LETTER = re.compile(r"^[^\w\n]*(?:answer\W+)?([A-Z])[*_ ]*(?:$|[).:])", re.IGNORECASE | re.MULTILINE)
 _PERCENTAGE = re.compile(r"^[^\w\n]*([A-Z])\b[^\n%]*?(\d{1,3}(?:\.\d+)?)[ *]*%[\s*.;,]*$", re.MULTILINE)
-
-
-def _key(item: Item) -> Key:
-    return item.id, item.variant
-
-
-def distances(p: Shares, q: Shares) -> dict[str, Shares]:
-    """Return every metric of distributions along the last axis, which are broadcast against each other."""
-    variation = np.abs(p - q).sum(axis=-1) / 2
-    middle = (p + q) / 2
-    divergence = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / (2 * math.log(2))
-    distance = np.sqrt(np.clip(divergence, 0, 1))
-    return {
-        "tv_distance": variation,
-        "js_distance": distance,
-        "tv_overlap": 1 - variation,
-        "js_similarity": 1 - distance,
-    }
 
 
 def read_choice(text: str, options: Sequence[str]) -> int | None:
@@ -114,12 +85,12 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
     replies: defaultdict[Key, list[Response]] = defaultdict(list)
     for item, _, response in pair_answers(items, answers):
         if response is not None and not response.failed:
-            replies[_key(item)].append(response)
+            replies[item_key(item)].append(response)
     scores: list[dict[str, Any]] = []
     model: dict[Key, Shares] = {}
     unreadable = 0
     for item in items:
-        key = _key(item)
+        key = item_key(item)
         readings = [_shares(response, item, how) for response in replies[key]]
         readable = [shares for shares in readings if shares is not None]
         unreadable += len(readings) - len(readable)
@@ -133,22 +104,16 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
         if how != "likelihood":
             missing = 1 - len(readable) / len(readings) if readings else None
             scores.append(score_row(item, UNREADABLE, missing, "scored" if readings else "failed"))
-    notes = persistence_words(items, model)
+    notes = [*persistence_words(items, model), *correlation_words(items, model)]
     if unreadable:
         every = sum(map(len, replies.values()))
         notes.append(f"{unreadable:,} of {every:,} replies name no option as asked; they count for none.")
-    answered = [item for item in items if _key(item) in model]
+    answered = [item for item in items if item_key(item) in model]
     tables = {"opinions": _share_table(answered, model), "cases": _cases(answered, model)}
     return Judged(score_frame(scores), tables, notes)
 
 
 _METRICS = tuple(distances(np.ones(1), np.ones(1)))
-
-
-def people_of(item: Item) -> Shares:
-    """Return which share of people chose each option."""
-    numbers = np.array(item.fields["numbers"])
-    return np.asarray(numbers / numbers.sum())
 
 
 def _share_table(items: Sequence[Item], model: Mapping[Key, Shares]) -> pl.DataFrame:
@@ -157,7 +122,7 @@ def _share_table(items: Sequence[Item], model: Mapping[Key, Shares]) -> pl.DataF
     schema |= dict.fromkeys(("people", "model"), pl.List(pl.Float64))
     rows = []
     for item in items:
-        shares = {"people": people_of(item).tolist(), "model": model[_key(item)].tolist()}
+        shares = {"people": people_of(item).tolist(), "model": model[item_key(item)].tolist()}
         rows.append(item_columns(item) | {"options": item.fields["options"]} | shares)
     return pl.DataFrame(rows, schema=schema)
 
@@ -166,7 +131,7 @@ def _cases(items: Sequence[Item], model: Mapping[Key, Shares]) -> pl.DataFrame:
     """What people and model answered; the margin is by how much the model is nearer than having no preference."""
     rows = []
     for item in items:
-        people, answered = people_of(item), model[_key(item)]
+        people, answered = people_of(item), model[item_key(item)]
         nearer = distances(answered, people)["tv_overlap"] - distances(_uniform(item), people)["tv_overlap"]
         shown = {"metric": "tv_overlap", "margin": float(nearer), "prompt": item.fields["prompt"]}
         texts = {"expected": shares_words(item, people), "got": shares_words(item, answered)}
@@ -238,43 +203,3 @@ def _compared(items: Sequence[Item], samples: int) -> Iterator[tuple[Item, str, 
                 rest = counts - half
                 of_half, of_rest = half.sum(axis=1, keepdims=True), rest.sum(axis=1, keepdims=True)
                 yield item, "one half of the people", half / of_half, rest / of_rest
-
-
-def persistence_words(items: Sequence[Item], model: Mapping[Key, Shares]) -> list[str]:
-    """Say by how much a model's answers differ between cultures, and between wordings that name the culture.
-
-    Both are mean total variation over pairs, question by question; their ratio, the persistence of what is answered for
-    a culture, has a clustered interval by linearisation. [] with fewer than two cultures or wordings, and where no
-    wording changes anything.
-    """
-    framed = [item for item in items if item.fields["names_culture"] and _key(item) in model]
-    people = {_key(item): people_of(item) for item in framed}
-    shifts = [
-        (
-            _shift(group, model, attrgetter("variant")),
-            _shift(group, model, attrgetter("id")),
-            _shift(group, people, attrgetter("variant")),
-        )
-        for group in grouped(framed, attrgetter("cluster")).values()
-    ]
-    cultures, wordings, of_people = np.array([row for row in shifts if not math.isnan(sum(row))]).reshape(-1, 3).T
-    if not wordings.sum():
-        return []
-    ratio = mean_estimates(shares_of(cultures, wordings, np.zeros(len(cultures))), None)[0]
-    ends = "" if ratio.low is None else f" (95% interval {ratio.low:.2f} to {ratio.high:.2f})"
-    return [
-        f"Persistence {ratio.value:.2f}{ends}: over {ratio.n} questions, answers differ by {cultures.mean():.3f}"
-        f" between cultures and by {wordings.mean():.3f} between wordings (total variation, mean over pairs)."
-        f" People's own answers differ by {of_people.mean():.3f} between these cultures."
-    ]
-
-
-def _shift(items: Sequence[Item], shares: Mapping[Key, Shares], kind: Callable[[Item], str]) -> float:
-    """Mean total variation between items of one ``kind``, over all pairs; NaN where there is none."""
-    total = 0.0
-    pairs = 0
-    for part in grouped(items, kind).values():
-        stacked = np.array([shares[_key(item)] for item in part])
-        total += float(distances(stacked[:, None], stacked)["tv_distance"].sum())
-        pairs += len(part) * (len(part) - 1)
-    return total / pairs if pairs else math.nan

@@ -15,7 +15,8 @@ from kapwa.records import ITEM_COLUMNS, Capability, Item, Message, Request
 from kapwa.suites.base import Selection, Task, metrics_of
 from kapwa.suites.items import ALL_LETTERS, greedy_requests, item_columns, select
 from kapwa.suites.opinions.data import Survey, read_survey
-from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, people_of, shares_words
+from kapwa.suites.opinions.judging import HEADLINE, How, floors, judge, shares_words
+from kapwa.suites.opinions.shares import people_of
 from kapwa.suites.opinions.variants import VARIANTS
 from kapwa.suites.varying import Samples, check_draws
 
