@@ -400,6 +400,55 @@ def test_a_dictionary_of_countries_becomes_rows(tmp_path: Path) -> None:
         assert message in error.value.message
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "opinions.md"
+
+
+def on_the_page(folder: Path, *names: str) -> Path:
+    """Write the page's blocks, in their order, as files of these names; "" leaves one out."""
+    for name, block in zip(
+        names, re.findall(r"```(?:csv|yaml)\n(.*?)```", PAGE.read_text("utf-8"), re.S), strict=False
+    ):
+        if name:
+            (folder / name).write_text(block, encoding="utf-8")
+    return folder
+
+
+def numbers_of(task: Task) -> dict[str, Any]:
+    return {made.id: (made.fields["numbers"], made.fields["people"]) for made in task.items()}
+
+
+def test_a_row_for_each_person_is_counted_and_weighted(tmp_path: Path) -> None:
+    folder = on_the_page(tmp_path, "people.csv", "codes.csv", "mapping.yaml")
+    task = survey(folder)
+    assert numbers_of(task) == {
+        "Q1/Kenya": ((1, 1), 2),
+        "Q2/Kenya": ((1, 1), 2),
+        "Q1/Peru": ((0, 2), 2),
+        "Q2/Peru": ((0, 1), 1),
+    }
+    assert task.items()[0].fields["options"] == ("Very important", "Not important")
+    mapping = folder / "mapping.yaml"
+    mapping.write_text(mapping.read_text("utf-8").replace("culture: country", "culture: country, weight: weight"))
+    weighted = numbers_of(survey(folder))
+    assert weighted["Q1/Kenya"] == ((1.1, 0.9), 1)  # Kish: 2² / (1.1² + 0.9²) = 1.98
+    assert weighted["Q1/Peru"] == ((0, 2), 2)
+    (folder / "people.csv").write_text("country,weight,Q1,Q2\nKenya,1,1,7\n")
+    with pytest.raises(DataError, match=r"people\.csv.*row 2.*no row of codes\.csv has 'Q2 7'"):
+        survey(folder)
+    (folder / "people.csv").write_text("country,weight,Q1\nKenya,1,1\n")
+    with pytest.raises(DataError, match=r"people\.csv.*column 'Q2'.*is missing"):
+        survey(folder)
+
+
+def test_a_column_for_each_culture_becomes_rows(tmp_path: Path) -> None:
+    folder = on_the_page(tmp_path, "", "", "", "shares.csv", "mapping.yaml")
+    assert numbers_of(survey(folder)) == {"q1/Kenya": ((62, 38), None), "q1/Peru": ((40, 60), None)}
+    table = folder / "shares.csv"
+    table.write_text(table.read_text("utf-8").replace("62", "most"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 2.*column 'Kenya'.*'most' is not a number of people, or a share"):
+        survey(folder)
+
+
 def test_a_prompt_of_the_data_is_named_as_a_variant(tmp_path: Path) -> None:
     (tmp_path / "opinions.csv").write_text(
         "question_id,culture,language,question,options,counts\nq,Egypt,en,Tea?,yes;no,3;1\n", encoding="utf-8"

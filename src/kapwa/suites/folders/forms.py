@@ -22,6 +22,7 @@ class MappedForm:
     ``columns`` or ``constants``; of several in one entry, one. ``lists``: the fields that hold several texts;
     ``numbers``: those of them whose texts may be numbers. ``parts``: what only mappings of this form may say besides.
     ``lay(row, converted)`` adds a :class:`~kapwa.suites.folders.convert.MappedRow` to the form's tables.
+    ``finish(converted)``, where a form has it, is called after the last row.
     ``table``: the one file that the task reads; "" for the whole folder.
     ``renamed``: by table, what it calls fields that mappings call otherwise.
     """
@@ -30,6 +31,7 @@ class MappedForm:
     needed: tuple[tuple[str, ...], ...]
     lists: tuple[str, ...]
     lay: Callable[..., None]
+    finish: Callable[..., None] | None = None
     numbers: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     table: str = ""

@@ -75,6 +75,16 @@ class Join(BaseModel):
         return self.table in mapping.tables
 
 
+class Unpivot(BaseModel):
+    """Columns whose every filled cell becomes a row: ``name`` is the new column of their names, ``value`` of cells."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    columns: Annotated[list[Word], Field(min_length=1)]
+    name: Word
+    value: Word
+
+
 def _known(form: str) -> str:
     known = form_names()
     if form not in known:
@@ -95,6 +105,7 @@ class ColumnMapping(BaseModel):
     value_tables: dict[str, Word] = Field(default_factory=dict)
     separators: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=20)]] = Field(default_factory=dict)
     parts: dict[str, Word] = Field(default_factory=dict)
+    unpivot: Unpivot | None = None
     only: Only = Field(default_factory=dict)
     join: Join | list[Join] = Field(default_factory=list)
     steps: dict[Word, dict[str, Word]] = Field(default_factory=dict)

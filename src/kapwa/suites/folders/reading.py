@@ -12,7 +12,7 @@ from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin, named_alike
 from kapwa.datasets.tables import TABLE_SUFFIXES, Cell, Record, Table, read_records
 from kapwa.errors import DataError, nearest
-from kapwa.suites.folders.mapping import ColumnMapping, Join, Only
+from kapwa.suites.folders.mapping import ColumnMapping, Join, Only, Unpivot
 from kapwa.suites.folders.paths import cell_at, column_of
 from kapwa.tables_io import RowError
 
@@ -59,18 +59,18 @@ class Reading:
         mapping, columns = self.mapping, self.mapping.every_column
         tables = self._tables(mapping.tables, {**columns, **{name: name for name in mapping.only}})
         rows = [row for table in tables for row in _wanted_rows(table, mapping.only)]
-        fields = {origin: _fields(columns, cells, origin) for origin, cells in rows}
+        fields = [_fields(columns, cells, origin, mapping.unpivot) for origin, cells in rows]
         joined: set[Origin] = set()
         for join in mapping.joins:
             others = self._others(join)
-            for origin, cells in rows:
+            for place, (origin, cells) in enumerate(rows):
                 other = self._other(join, others, origin, cells)
                 if other is not None:
-                    fields[origin] |= _fields(join.columns, other[1], other[0])
+                    fields[place] |= _fields(join.columns, other[1], other[0])
                     joined.add(other[0])
                 elif not join.within(mapping):
                     joined.add(origin)  # what is missing was said
-        yield from ((origin, cells) for origin, cells in fields.items() if origin not in joined)
+        yield from ((row[0], cells) for row, cells in zip(rows, fields, strict=True) if row[0] not in joined)
 
     def bad_row(self, problem: DataError) -> None:
         """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
@@ -167,7 +167,25 @@ class Reading:
                     continue
                 records.append(Record(record.row, {**record.cells, **parts}))
             table = table._replace(header=(*table.header, *names), records=records)
-        return table
+        return self._long(table)
+
+    def _long(self, table: Table) -> Table:
+        """Return a wide table with a row for each filled cell of the columns that the mapping says, if it has any."""
+        wide = self.mapping.unpivot
+        if wide is None or not set(wide.columns) & set(table.header):
+            return table
+        for column in wide.columns:
+            if column not in table.header:
+                problem = Origin(table.path, 1).problem("is missing.", column, nearest(column, table.header))
+                self.problems.append(problem)
+        kept = [name for name in table.header if name not in wide.columns]
+        records = []
+        for row, cells in table.records:
+            others = {name: cells[name] for name in kept if name in cells}
+            for column in wide.columns:
+                if cells.get(column, "") not in ("", ()):
+                    records.append(Record(row, {**others, wide.name: column, wide.value: cells[column]}))
+        return table._replace(header=(*kept, wide.name, wide.value), records=records)
 
     def _with_paths(self, table: Table, columns: Iterable[str]) -> Table:
         """Return a table with a column for each path into JSON among ``columns`` (see :mod:`.paths`)."""
@@ -244,5 +262,9 @@ def _key(cells: Mapping[str, Cell], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(cells.get(name, "")).strip() for name in columns)
 
 
-def _fields(columns: Mapping[str, str], cells: Mapping[str, Cell], origin: Origin) -> dict[str, Field]:
-    return {name: Field(cells.get(column, ""), origin, column) for name, column in columns.items()}
+def _fields(
+    columns: Mapping[str, str], cells: Mapping[str, Cell], origin: Origin, wide: Unpivot | None = None
+) -> dict[str, Field]:
+    """The cell of each field; one of a wide table stands in the column that the file has."""
+    shown = {wide.name: str(cells[wide.name]), wide.value: str(cells[wide.name])} if wide else {}
+    return {name: Field(cells.get(column, ""), origin, shown.get(column, column)) for name, column in columns.items()}

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.rows import columns_of
+from kapwa.errors import nearest
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.paths import written_value
 from kapwa.suites.opinions.form import Opinion
+from kapwa.tables_io import json_cell
 
 if TYPE_CHECKING:
-    from kapwa.suites.folders.convert import Converted, MappedRow
+    from kapwa.suites.folders.convert import Converted, LaidRow, MappedRow
 
 _LISTS = ("options", "counts", "shares")
+# Of a table with a row for each option, or for each person: the option, and how many people chose it.
+_ONE_OPTION = ("option", "count", "share", "weight")
+_AMOUNT = re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?")
 
 
 def lay_opinions(row: MappedRow, to: Converted) -> None:
@@ -30,6 +37,8 @@ def lay_opinions(row: MappedRow, to: Converted) -> None:
         if not lists or not all(isinstance(numbers, list) for numbers in lists):
             hint = 'Such as {"Kenya": [0.4, 0.6], "Peru": [0.5, 0.5]}.'
             row.problem("selections", "holds no list of numbers for each culture.", hint)
+    if row.has("option"):
+        cells |= _chosen(row, cells.get("options", []))
     if row.problems:
         return
     for culture, numbers in by_culture.items():
@@ -37,11 +46,69 @@ def lay_opinions(row: MappedRow, to: Converted) -> None:
         to.add("opinions", cells | shares | ({"culture": str(culture)} if culture else {}), row)
 
 
+def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
+    """The one option that a row is about, and how many people chose it: one, unless a column says."""
+    if not row.has("question_id"):
+        row.problem("question_id", "is missing.", "Rows of one option each name the question that they belong to.")
+    option = row.needed("option")
+    if options and option not in options:
+        row.problem("option", f"{option!r} is none of the question's options.", nearest(option, options))
+    amounts = {name: row.needed(name) for name in _ONE_OPTION[1:] if row.has(name)}
+    if len(amounts) > 1:
+        row.problem(next(iter(amounts)), f"is one of {' and '.join(amounts)}.", "Map one of them.")
+    for name, amount in amounts.items():
+        if not _AMOUNT.fullmatch(amount):
+            row.problem(name, f"{amount[:40]!r} is not a number of people, or a share.", "Such as 12, or 0.25.")
+    return {"option": option, **amounts}
+
+
+def add_up(converted: Converted) -> None:
+    """Put rows of one option each together: one row a question and culture, with the number of every option.
+
+    Options stand in the order that the rows name under ``options``, else in that in which they first come. Counts, or
+    rows of one person each, are counts of people; weights are shares of as many people as tell as much as those who
+    were asked (Kish's effective sample size, rounded down).
+    """
+    rows = converted.tables.get("opinions", [])
+    if not any("option" in row.cells for row in rows):
+        return
+    options: dict[str, dict[str, None]] = {}
+    groups: dict[tuple[str, str], list[LaidRow]] = {}
+    for row in rows:
+        question = str(row.cells["question_id"])
+        named = options.setdefault(question, dict.fromkeys(row.cells.get("options", ())))
+        named[str(row.cells["option"])] = None
+        groups.setdefault((question, str(row.cells.get("culture", ""))), []).append(row)
+    converted.tables["opinions"] = [_added_up(group, list(options[key[0]])) for key, group in groups.items()]
+
+
+def _added_up(rows: Sequence[LaidRow], options: Sequence[str]) -> LaidRow:
+    """One row of a question and culture for those of its options, or of its people."""
+    first = rows[0]
+    kind = next((name for name in _ONE_OPTION[1:] if name in first.cells), "count")
+    totals = dict.fromkeys(options, 0.0)
+    squares = 0.0
+    for row in rows:
+        amount = float(str(row.cells.get(kind, "1")))
+        totals[str(row.cells["option"])] += amount
+        squares += amount**2
+    cells = {name: cell for name, cell in first.cells.items() if name not in _ONE_OPTION}
+    cells["options"] = json_cell(list(options))
+    if kind == "count" and all(total.is_integer() for total in totals.values()):
+        cells["counts"] = json_cell([f"{total:.0f}" for total in totals.values()])
+    else:
+        cells["shares"] = json_cell([f"{total:.12f}" for total in totals.values()])
+    if kind == "weight" and squares:
+        cells["people"] = str(int(sum(totals.values()) ** 2 / squares))
+    return first._replace(cells=cells)
+
+
 SURVEY = MappedForm(
     # "selections" holds the numbers of every culture, by its name.
-    fields=(*columns_of(Opinion), "selections", "locale"),
-    needed=(("question",), ("options",), ("counts", "shares", "selections")),
+    fields=(*columns_of(Opinion), "selections", "locale", *_ONE_OPTION),
+    needed=(("question",), ("options", "option"), ("counts", "shares", "selections", "option")),
     lists=_LISTS,
     numbers=_LISTS,
     lay=lay_opinions,
+    finish=add_up,
 )
