@@ -19,7 +19,7 @@ from kapwa.report import comparisons, differences, tables, wording
 from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
-from kapwa.report.board import board_of
+from kapwa.report.audit import board_of
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.differences import with_flips
 from kapwa.report.html import downloads

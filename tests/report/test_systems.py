@@ -20,7 +20,7 @@ import warm
 from kapwa.errors import UsageError
 from kapwa.models.base import Model
 from kapwa.records import Capability, ContinuationScore, Request, Response
-from kapwa.report.board import board_of
+from kapwa.report.audit import board_of
 from kapwa.report.overview import by_suite, model_rows
 from kapwa.report.relations import correlations
 from kapwa.report.view import arrange

@@ -18,11 +18,9 @@ from kapwa.report.marks import GUESSING, Mark
 from kapwa.report.overview import direction, model_rows, place_of
 from kapwa.report.sentences import undone_words
 from kapwa.report.table import NONE, Cell, Column, Row, Table
-from kapwa.report.tables import score_cell
-from kapwa.report.view import Subject, TaskView, arrange
+from kapwa.report.tables import OF_CEILING, of_ceiling, score_cell
+from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import SHARE, isolate
-from kapwa.runs.directory import Run
-from kapwa.runs.systems import Named
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
 
@@ -35,13 +33,11 @@ _LABEL_NOTE = (
 _SAME = 1e-9  # marks of two runs that are no further apart are the same
 # Rows below those of systems, and which of the marks beside a score each shows.
 MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
-_SHARES = ("relative", "relative_low", "relative_high")
-_OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
 _FRAME: dict[str, Any] = {
     **dict.fromkeys(("system", "kind", "task", "data", "metric"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
     **dict.fromkeys(("n", "cultures", "rank_low", "rank_high"), pl.Int64),
-    **dict.fromkeys(_OF_CEILING, pl.Float64),
+    **dict.fromkeys(OF_CEILING, pl.Float64),
     **dict.fromkeys(("of_ceiling_metric", "words"), pl.String),
     **dict.fromkeys(("least", "most"), pl.Float64),
 }
@@ -202,12 +198,6 @@ def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> 
     return f"; it is clear in {same or 'none'} of them alone"
 
 
-def board_of(runs: Sequence[Run], same: Named | None = None) -> Table:
-    """The board of ``runs``; ``same``: see :func:`kapwa.report.page.build_report`."""
-    views = arrange(runs, same)
-    return board_table(views, [ranking_pairs(view) for view in views])
-
-
 def board_table(
     views: Sequence[TaskView],
     pairs: Sequence[Sequence[Mapping[str, Any]]],
@@ -275,7 +265,7 @@ def _system_rows(
         row: dict[str, Any] = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
         if estimate is not None:
             row |= {name: estimate[name] for name in ("value", "low", "high", "n")}
-            row |= _share_of_people(marks[place][estimate["run"]].get("top"), view.metric)
+            row |= of_ceiling(marks[place][estimate["run"]].get("top"), view.metric)
             if len(view.runs) > 1:
                 row |= zip(("rank_low", "rank_high"), ranks_by_place[place][system], strict=True)
         yield row
@@ -331,13 +321,6 @@ def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[s
         for name, mark in marks.items()
         if mark is not None and (name == "top" or (mark.name in GUESSING) == (name == "base"))
     }
-
-
-def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
-    if top is None or top.relative is None:
-        return {}
-    shares = zip(_OF_CEILING, (getattr(top, name) for name in _SHARES), strict=True)
-    return {**dict(shares), "of_ceiling_metric": top.paired_with or metric}
 
 
 def board_cell(row: Row, view: TaskView) -> Cell:

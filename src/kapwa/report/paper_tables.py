@@ -18,7 +18,7 @@ from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
-from kapwa.report.audit import labelled_board
+from kapwa.report.audit import board_of
 from kapwa.report.marks import GUESSING, PEOPLE
 from kapwa.report.overview import model_average, model_rows
 from kapwa.report.relations import FEW, LEAST, coefficient_cell
@@ -84,7 +84,7 @@ def paper_table(
     if name == "eecc-3":
         raise UsageError("The table eecc-3 is of an analysis.", hint="Make one, and name it: kapwa analyze eecc RUN...")
     if name is None:
-        return labelled_board(sources, same, people)
+        return board_of(sources, same, people)
     views = arrange(sources, same)
     columns = [_asked(views, line) for line in layout]
     return _correlations(columns, layout[0]["caption"]) if name == "blend-r" else _of_scores(columns, layout, groups)
