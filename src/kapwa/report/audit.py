@@ -32,7 +32,7 @@ from kapwa.report.table import (
     text_column,
 )
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import SHARE, WORDS, clean, culture_name, isolate, known
+from kapwa.report.wording import NOTES, SHARE, WORDS, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
@@ -249,17 +249,10 @@ def _score_table(audit: Audit) -> Table:
     system = Column("System", lambda row: Cell(clean(row["system"]), _place(row)))
     columns = [system, *_estimates(frame, signed=False), _USE]
     what = "Criteria met, by weight," if audit.by_criteria else "Right answers"
-    note = (
-        "With 95% intervals. The scorer’s interval says nothing of its errors, which labels correct. It is off by "
-        "so many points, + where it is too mild. The last column names the number to read: people’s alone where labels "
-        "are few, or where the scorer would make it no surer. "
-    )
-    caption = f"{what} by the scorer, by people, and corrected"
+    caption, note = f"{what} by the scorer, by people, and corrected", NOTES["audit-scores"]
     if not frame["automatic"].count():
-        caption = "What people say of the answers"
-        note = "With 95% intervals. Nothing but people’s verdicts tells how good these answers are. "
-    note += "Means give each culture and language the same weight."
-    return Table("audit-scores", caption, frame, columns, note, shown)
+        caption, note = "What people say of the answers", NOTES["audit-people-alone"]
+    return Table("audit-scores", caption, frame, columns, f"{note} {NOTES['audit-means']}", shown)
 
 
 def _difference_table(audit: Audit) -> Table:
@@ -267,10 +260,7 @@ def _difference_table(audit: Audit) -> Table:
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}", _place(row)))
     columns = [pair, *_estimates(frame, signed=True), p_column("p (Holm)"), _USE]
-    note = (
-        "In points. Both systems were labelled on the same questions, and the difference is corrected as one number. "
-        f"Intervals are of each difference by itself. {family_note(audit.differences)}"
-    )
+    note = f"{NOTES['audit-differences']} {family_note(audit.differences)}"
     caption = f"Differences between systems{', corrected' * bool(frame['automatic'].count())}"
     return Table("audit-differences", caption, frame, columns, note, shown)
 
@@ -283,8 +273,7 @@ def _rater_table(audit: Audit) -> Table:
         count_column("Labels", "answers"),
         count_column("Cannot assess", "cannot_assess"),
     ]
-    note = "Milder: points more often yes than the others on the same answers; below 0 is stricter."
-    return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, note)
+    return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, NOTES["audit-raters"])
 
 
 def _proposal_table(audit: Audit) -> Table:
@@ -320,11 +309,8 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         decimal_column("Hours", "hours", 1),
         text_column("From", "grounds"),
     ]
-    note = (
-        "All runs’ answers to a question are labelled. Under 40 labels of a culture, people’s share alone is printed."
-    )
     caption = f"Labels for a 95% interval of ± {wording.points(half_width, SHARE, 1)}"
-    return Table("audit-plan", caption, plan, columns, note)
+    return Table("audit-plan", caption, plan, columns, NOTES["audit-plan"])
 
 
 def carried_block(carried: pl.DataFrame, margin: float) -> Block:
@@ -333,12 +319,8 @@ def carried_block(carried: pl.DataFrame, margin: float) -> Block:
     counts = {state: carried.filter(state=state).height for state in _CARRIED}
     verdicts = [f"{words} in {counts[state]}" for state, words in _CARRIED.items() if counts[state]]
     pairs = wording.count(carried.height, "pair of culture and system", "pairs of culture and system")
-    note = (
-        "Only where it carries over may the earlier correction be used for the new answers. "
-        "Elsewhere correct them by their own labels: kapwa audit apply."
-    )
     sentence = f"Of {pairs}, the scorer’s bias {', '.join(verdicts)} (margin ± {within})."
-    return Block(sentences=[sentence], tables=[_carried_table(carried, within)], notes=[note])
+    return Block(sentences=[sentence], tables=[_carried_table(carried, within)], notes=[NOTES["carried"]])
 
 
 def _carried_table(carried: pl.DataFrame, within: str) -> Table:
@@ -363,9 +345,5 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
         amount_column("now", "after", SHARE, signed=True),
         Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)),
     ]
-    note = (
-        f"Bias in points: the scorer’s share right less people’s. Under the change is its 90% interval: the bias "
-        f"carries over where all of it lies within ± {within}, and does not where all lies outside; each line errs in "
-        f"5 of 100."
-    )
+    note = NOTES["audit-carried"].format(within=within)
     return Table("audit-carried", "Does the bias of the earlier audit carry over?", carried, columns, note)

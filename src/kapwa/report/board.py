@@ -20,16 +20,12 @@ from kapwa.report.sentences import undone_words
 from kapwa.report.table import NONE, Cell, Column, Row, Table
 from kapwa.report.tables import OF_CEILING, of_ceiling, score_cell
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import SHARE, isolate
+from kapwa.report.wording import NOTES, SHARE, isolate
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
 _SHOWN = ("shown", "shown_low", "shown_high")
-_LABEL_NOTE = (
-    " “As people label it” is the share that people call right, from a random draw, by their labels and the scorer "
-    "together (corrected) or by labels alone (people). It changes no rank."
-)
 _SAME = 1e-9  # marks of two runs that are no further apart are the same
 # Rows below those of systems, and which of the marks beside a score each shows.
 MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
@@ -249,7 +245,7 @@ def board_table(
         shown=frame,
         by=["kind", "system"],
         across=("place", heads),
-        note=_note(views) + _LABEL_NOTE * bool(labelled),
+        note=_note(views, labelled),
     )
 
 
@@ -339,14 +335,12 @@ def board_cell(row: Row, view: TaskView) -> Cell:
     return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True, bar=bar)
 
 
-def _note(views: Sequence[TaskView]) -> str:
-    note = "Under each score is its 95% interval."
-    if any(len(view.subjects) > 1 for view in views):
-        note += " Scores are means over cultures, each with the same weight."
-    if any(len(view.runs) > 1 for view in views):
-        note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task);"
-        note += " bold scores are of systems that may be the best."
-    if any("all_right" in view.metrics for view in views):
-        note += " Where items form groups, the board scores and ranks single items; how many groups are all right is"
-        note += " another metric (all_right), and the one that authors of such sets publish."
-    return note
+def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn]) -> str:
+    told = {
+        "board": True,
+        "board-means": any(len(view.subjects) > 1 for view in views),
+        "board-ranks": any(len(view.runs) > 1 for view in views),
+        "board-groups": any("all_right" in view.metrics for view in views),
+        "board-labels": bool(labelled),
+    }
+    return " ".join(NOTES[name] for name in told if told[name])

@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.datasets.errata import ItemKey, errata_note, read_errata
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.table import Cell, Column, Table, amount_column, count_column, text_column
+from kapwa.report.table import Column, Table, amount_column, count_column, text_column
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.suites.base import LEADING
@@ -100,8 +100,8 @@ def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
 
 
 def _table(view: TaskView, frame: pl.DataFrame) -> Table:
-    def with_metric(name: str) -> Any:
-        return lambda row: amount_column("", name, view.metrics[row["metric"]]).cell(row)
+    def of_metric(head: str, name: str, *, signed: bool = False) -> Column:
+        return Column(head, lambda row: amount_column("", name, view.metrics[row["metric"]], signed=signed).cell(row))
 
     return Table(
         key=f"{view.slug}-errata",
@@ -110,12 +110,9 @@ def _table(view: TaskView, frame: pl.DataFrame) -> Table:
         columns=[
             text_column("Model and metric", "model", "metric"),
             text_column("Culture", "culture"),
-            Column("All items", with_metric("value")),
-            Column("Without", with_metric("value_without")),
-            Column(
-                "Difference",
-                lambda row: Cell(wording.change(row["difference"], view.metrics[row["metric"]]), number=True),
-            ),
+            of_metric("All items", "value"),
+            of_metric("Without", "value_without"),
+            of_metric("Difference", "difference", signed=True),
             count_column("Items", "n"),
             count_column("Items kept", "n_without"),
         ],

@@ -90,11 +90,7 @@ def variance_table(view: TaskView) -> Table | None:
         frame=frame.drop("named", "freedom"),
         columns=columns,
         shown=frame.with_columns(_total("variance"), _total("error")),
-        note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
-        "wordings and draws here; it gets smaller with more of what has the largest share. Items and wordings are "
-        "treated as samples from more of their kind; estimates below 0 are shown as 0. "
-        f"Fewer than {FEWEST + 1} wordings or cultures do not show how much these differ; the intervals assume that "
-        f"they vary normally.{gone}",
+        note=wording.NOTES["variance"].format(fewest=FEWEST + 1) + gone,
     )
 
 

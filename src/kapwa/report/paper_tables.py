@@ -19,9 +19,10 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
 from kapwa.report.audit import board_of
-from kapwa.report.marks import GUESSING, PEOPLE
+from kapwa.report.marks import GUESSING, PEOPLE, Estimate
 from kapwa.report.overview import model_average, model_rows
 from kapwa.report.relations import FEW, LEAST, coefficient_cell
+from kapwa.report.summaries import mean_over_cultures
 from kapwa.report.table import NONE, Cell, Column, Row, Table, text_column
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.runs.directory import Run
@@ -30,7 +31,6 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson
 from kapwa.stats.families import ALPHA
 from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
 from kapwa.tables_io import read_table
 
@@ -241,16 +241,13 @@ def _of_cultures(columns: Sequence[Asked], groups: Groups) -> Iterator[dict[str,
             yield from row(topic, "topic", column, pl.col(group) == topic, (), None)
 
 
-def _mean(column: Asked, items: Sequence[pl.DataFrame]) -> dict[str, Any]:
+def _mean(column: Asked, items: Sequence[pl.DataFrame]) -> Estimate | None:
     """The mean over systems, then over cultures, each culture counting alike."""
-    means = model_average(items)
-    if not means.height:
-        return {}
-    values, clusters = means["value"].to_numpy(), means["cluster"].to_list()
-    share = holds_shares(column.view.metrics[column.metric], means["value"])
-    if means["culture"].n_unique() == 1:
-        return mean_estimates(values, clusters, binary=share)[0]._asdict()
-    return pooled_mean(values, means["culture"].to_list(), clusters, binary=share)._asdict()
+    means, info = model_average(items), column.view.metrics[column.metric]
+    if means["culture"].n_unique() != 1:
+        return mean_over_cultures(means, info)
+    share = holds_shares(info, means["value"])
+    return mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), binary=share)[0]._asdict()
 
 
 def _row_head(row: Row) -> Cell:
@@ -306,10 +303,7 @@ def _correlations(columns: Sequence[Asked], caption: str) -> Table:
             Column("Across", lambda row: Cell(wording.isolate(row["row"]), f"{row['n']} {row['over']}")),
             Column("Pearson r", coefficient),
         ],
-        note="Of each system: across cultures, the mean of its short answers in the local language and in English, and "
-        "multiple choice; then the mean of these r. r of means: across systems, the mean over cultures of short "
-        "answers in English, and of multiple choice. Small: 95% intervals, which treat cultures and systems as "
-        "independent samples.",
+        note=wording.NOTES["blend-r"],
     )
 
 
@@ -337,6 +331,5 @@ def _of_analysis(analysis: Analysis, caption: str) -> Table:
             Column("Reject H0", rejected),
             Column("Paired test: p-value", exact("paired_p", ".3g")),
         ],
-        note="The released code estimates variance within and across identities in two ways, so that its test rejects "
-        "where texts do not differ. The paired test has one estimate for both, on the same concepts.",
+        note=wording.NOTES["eecc-3"],
     )

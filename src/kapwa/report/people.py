@@ -27,7 +27,7 @@ from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
 from kapwa.report.table import Block, Cell, Column, Row, Table, amount_column, count_column, text_column
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import SHARE, clean, culture_name, isolate
+from kapwa.report.wording import NOTES, SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
@@ -256,17 +256,12 @@ def preference_block(preferences: Sequence[Preference]) -> Block:
 
 
 def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
-    note = (
-        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are among "
-        "those who had one. Sides are drawn for each person and pair, so a share for the first text that is far from "
-        "half is an effect of the side, not of the texts."
-    )
     columns = [
         Column("People …", lambda row: Cell(row["share"].capitalize())),
         Column("Count", lambda row: Cell(f"{row['chosen']} of {row['n']}", number=True)),
         Column("Share", lambda row: _number(row["value"], wording.interval(row["low"], row["high"], SHARE))),
     ]
-    return Table(key, caption, shares, columns, note)
+    return Table(key, caption, shares, columns, NOTES["preferences"])
 
 
 def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Table:

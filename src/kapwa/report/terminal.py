@@ -19,7 +19,7 @@ from kapwa.report.render import new_table, plain, terminal_table
 from kapwa.report.sentences import outcome_words
 from kapwa.report.summaries import over_sentences, spread_words
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import label_text
+from kapwa.report.wording import NOTES, label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
 from kapwa.stats.families import is_clear
@@ -105,7 +105,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     said = over_sentences([{**row, **short} for row in over], metrics.get(first["metric"], {}), ("item", "items"))
     heads = [f"{label_text(row['variant'])}: " if len(over) > 1 else "" for row in over]
     told += [head + sentence for head, sentence in zip(heads, said, strict=True)]
-    told += [_LABELS] if by_label else []
+    told += [NOTES["labels"]] if by_label else []
     head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
     shown, rows = _first_metrics(frame), []
@@ -134,10 +134,6 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     return Group(*map(Text, told), table, Text(note, style="dim"))
 
 
-_LABELS = (
-    "The labels of one kind are one family of tests (Holm). A culture may have several labels, so the rows are not "
-    "independent."
-)
 _FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
 
 

@@ -49,12 +49,13 @@ NOTHING = "–"
 SHARE = {"low": 0.0, "high": 1.0}
 
 
-# What names of a kind are called, in one way and in two: the rows of ``words.csv``.
+# What names of a kind are called, in one way and in two, and notes below tables: the rows of ``words.csv``.
 WORDS: defaultdict[str, dict[str, str]] = defaultdict(dict)
 WORD_PAIRS: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
 for _row in table_rows(Path(__file__).with_name("words.csv")):
     WORDS[_row["kind"]][_row["name"]] = _row["words"]
     WORD_PAIRS[_row["kind"]][_row["name"]] = _row["words"], _row["other"]
+NOTES = WORDS["note"]
 
 
 def clean(text: object) -> str:
