@@ -17,8 +17,8 @@ from kapwa.report import wording
 from kapwa.report.marks import GUESSING, Mark
 from kapwa.report.overview import direction, model_rows, place_of
 from kapwa.report.sentences import undone_words
-from kapwa.report.table import NONE, Cell, Column, Row, Table
-from kapwa.report.tables import OF_CEILING, of_ceiling, score_cell
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table
+from kapwa.report.tables import of_ceiling, score_cell
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import NOTES, SHARE, isolate
 from kapwa.stats.every_pair import every_pair
@@ -29,17 +29,6 @@ _SHOWN = ("shown", "shown_low", "shown_high")
 _SAME = 1e-9  # marks of two runs that are no further apart are the same
 # Rows below those of systems, and which of the marks beside a score each shows.
 MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
-_FRAME: dict[str, Any] = {
-    **dict.fromkeys(("system", "kind", "task", "data", "metric"), pl.String),
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "cultures", "rank_low", "rank_high"), pl.Int64),
-    **dict.fromkeys(OF_CEILING, pl.Float64),
-    **dict.fromkeys(("of_ceiling_metric", "words"), pl.String),
-    **dict.fromkeys(("least", "most"), pl.Float64),
-}
-
-# What the frame also holds where people labelled answers.
-_LABELS = dict.fromkeys(("draw", "rubric", "use", "signature"), pl.String)
 
 
 class LabelColumn(NamedTuple):
@@ -93,7 +82,7 @@ def verdict_sentence(
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
     over = f" over {cultures}" if len(view.subjects) > 1 else ""
     if len(rows) == 1:
-        lead = f"{view.task}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}"
+        lead = f"{view.title}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}"
         corrected = _as_labelled(labelled, *_better_first(rows[0], view))
         return f"{lead}{corrected}." + ("" if corrected else _undone(view, single))
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
@@ -101,16 +90,16 @@ def verdict_sentence(
     intervals = ranks(names, rows, sign)
     best = {name for name, (low, _) in intervals.items() if low == 1}
     if len(best) == len(names):
-        return f"{view.task}: none of the {len(names)} systems can be told apart from the others{over}."
+        return f"{view.title}: none of the {len(names)} systems can be told apart from the others{over}."
     scores = {name: place_of(estimates[0], sign) for name, estimates in model_rows([(view, view.metric)]).items()}
     leaders = [isolate(name) for name in sorted(best, key=lambda name: scores[name])]
     if (1, 1) in intervals.values():
         lead = f"{leaders[0]} is better than each of the {len(names) - 1} others{over}"
-        return f"{view.task}: {lead}. {_ahead(rows, scores, info, labelled)}"
+        return f"{view.title}: {lead}. {_ahead(rows, scores, info, labelled)}"
     shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
     lead = f"{len(leaders)} of {len(names)} systems may be the best{over} ({shown})"
     lead += "; each of the others is worse than at least one system"
-    return f"{view.task}: {lead}. {_ahead(rows, scores, info, labelled)}"
+    return f"{view.title}: {lead}. {_ahead(rows, scores, info, labelled)}"
 
 
 def _ahead(
@@ -204,8 +193,6 @@ def board_table(
     ``pairs``: :func:`ranking_pairs` of each task; ranks are by these, whatever people say.
     """
     columns = [(view, view.metric) for view in views]
-    tasks = [view.task for view in views]
-    sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
     signs = [direction(view, metric) for view, metric in columns]
     by_place = [
         ranks(view.labels, rows, sign) if len(view.runs) > 1 else {}
@@ -218,16 +205,18 @@ def board_table(
     rows += _mark_rows(marks)
     for row in rows:
         place = row["place"]
-        row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
+        row |= {"task": views[place].task, "data": views[place].source, "metric": views[place].metric}
     if labelled:
-        rows += _label_rows(views, labelled, estimates, sources)
-    frame = pl.DataFrame(rows, schema={**_FRAME, **(_LABELS if labelled else {}), "place": pl.Int64})
+        rows += _label_rows(views, labelled, estimates)
+    frame = pl.DataFrame(
+        rows, schema={**FRAMES["board"], **(FRAMES["board-labels"] if labelled else {}), "place": pl.Int64}
+    )
     heads = {
-        place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", sources[place]]))
+        place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", view.source]))
         for place, view in enumerate(views)
     }
     heads |= {
-        place: f"As people label it ({views[column.place].task}, {column.draw}, {column.rubric})"
+        place: f"As people label it ({views[column.place].title}, {column.draw}, {column.rubric})"
         for place, column in enumerate(labelled, start=len(views))
     }
 
@@ -281,7 +270,7 @@ def _mark_rows(marks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[st
 
 
 def _label_rows(
-    views: Sequence[TaskView], labelled: Sequence[LabelColumn], systems: Iterable[str], sources: Sequence[str]
+    views: Sequence[TaskView], labelled: Sequence[LabelColumn], systems: Iterable[str]
 ) -> Iterator[dict[str, Any]]:
     """The rows of people's labels: a system and draw each, in columns after those of the tasks."""
     for (place, column), system in product(enumerate(labelled, start=len(views)), systems):
@@ -291,7 +280,7 @@ def _label_rows(
                 **{name: row[name] for name in ("metric", "use", "signature")},
                 **dict(zip(("value", "low", "high"), (row[name] for name in _SHOWN), strict=True)),
                 **{"system": system, "kind": "system", "place": place, "task": view.task},
-                **{"data": sources[column.place], "n": row["labelled"], "cultures": len(view.subjects)},
+                **{"data": view.source, "n": row["labelled"], "cultures": len(view.subjects)},
                 **{"draw": column.draw, "rubric": column.rubric},
             }
 

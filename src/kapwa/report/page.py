@@ -192,7 +192,7 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
         "view": view,
         "several": several,
         "crowd": crowd,
-        "question": f"{view.task}: {told}" if told else view.task,
+        "question": f"{view.title}: {told}" if told else view.title,
         "drawn": drawn,
         "sentences": [] if crowd else _sentences(view),
         "cautions": [] if crowd else _cautions(view),
@@ -269,7 +269,7 @@ def _signatures(view: TaskView) -> Table:
         rows += [(label, str(metric), str(text)) for metric, text in signatures.items()]
     return Table(
         key=f"{view.slug}-signatures",
-        caption=f"Signatures ({view.task})",
+        caption=f"Signatures ({view.title})",
         frame=pl.DataFrame(rows, schema=dict.fromkeys(("model", "metric", "signature"), pl.String), orient="row"),
         columns=[text_column("Model and metric", "model", "metric"), text_column("Signature", "signature")],
     )

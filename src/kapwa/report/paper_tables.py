@@ -23,7 +23,7 @@ from kapwa.report.marks import GUESSING, PEOPLE, Estimate
 from kapwa.report.overview import model_average, model_rows
 from kapwa.report.relations import FEW, LEAST, coefficient_cell
 from kapwa.report.summaries import mean_over_cultures
-from kapwa.report.table import NONE, Cell, Column, Row, Table, text_column
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, text_column
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
@@ -40,8 +40,6 @@ _UNGROUPED = (None, "blend-r", "eecc-3")
 # Decimals of a share in per cent: the papers print four of a share.
 _DIGITS = 2
 _NUMBERS = ("value", "low", "high")
-_TEXTS = ("row", "kind", "group", "column", "task", "data", "variant", "metric")
-_SCHEMA = {**dict.fromkeys(_TEXTS, pl.String), **dict.fromkeys(_NUMBERS, pl.Float64), "place": pl.Int64}
 _MEAN_R = "Mean r"
 # Rows of marks: what the papers call them, and the marks that they are of.
 _MARKS = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
@@ -95,7 +93,7 @@ def _of_scores(columns: Sequence[Asked], layout: Sequence[Mapping[str, str]], gr
     by_culture = layout[0]["task"] == "blend/saq"
     labels = list(dict.fromkeys(label for column in columns for label in column.view.labels))
     by_system = read_groups(groups, labels)
-    rows = pl.DataFrame([*(_of_cultures if by_culture else _of_systems)(columns, by_system)], schema=_SCHEMA)
+    rows = pl.DataFrame([*(_of_cultures if by_culture else _of_systems)(columns, by_system)], schema=FRAMES["paper"])
     heads = dict(rows.filter(pl.col("place").is_not_null()).sort("place").select("place", "column").iter_rows())
     note = f"Under each value is its 95% interval. Prompts: {', '.join(dict.fromkeys(one.variant for one in columns))}."
     if by_culture:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from kapwa.files import table_rows
 from kapwa.report import wording
 from kapwa.tables_io import csv_text
 
 Row = Mapping[str, Any]
+_KINDS = {"text": pl.String, "number": pl.Float64, "count": pl.Int64}
+# The columns of frames, which CSV files have too: the rows of ``frames.csv``.
+FRAMES: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+for _row in table_rows(Path(__file__).with_name("frames.csv")):
+    FRAMES[_row["frame"]][_row["column"]] = _KINDS[_row["kind"]]
 
 
 class Cell(NamedTuple):

@@ -15,7 +15,7 @@ from kapwa.report.comparisons import language_facts, variant_name
 from kapwa.report.marks import Estimate, Mark
 from kapwa.report.overview import model_rows, topic_means
 from kapwa.report.sentences import of_people_note
-from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, count_column
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import WORDS, clean, isolate, label_text
 
@@ -26,44 +26,32 @@ OUTCOMES = WORDS["outcome"]
 READ = "Right among right and wrong"
 _OTHER_LANGUAGE = "answered_other_language"
 FLAGS = {"too_many": "Too many answers", _OTHER_LANGUAGE: "Other language"}
-_TEXT = dict.fromkeys(("task", "culture", "language", "variant", "group", "stratum", "metric", "model"), pl.String)
-_FLOATS = ("base_floor", "highest_floor", "list_floor", "ceiling", "partially_pooled")
-_RANKS = dict.fromkeys(("rank_low", "rank_high"), pl.Int64)
+_MARKED = ("base_floor", "highest_floor", "list_floor", "ceiling")
 OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
-TIDY: dict[str, Any] = {
-    **_TEXT,
-    **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "method": pl.String,
-    **dict.fromkeys(_FLOATS, pl.Float64),
-    **_RANKS,
-    **dict.fromkeys(("ceiling_low", "ceiling_high", *OF_CEILING), pl.Float64),
-    **dict.fromkeys(("of_ceiling_metric", "compared"), pl.String),
-}
 RANKS = "All ranks in a model's column hold together with 95% confidence."
 
 
 def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject | None, Estimate | None]]) -> pl.DataFrame:
-    """Estimates (with model and culture; None: the mean over all) as rows of :data:`TIDY`, with floors and ceiling."""
+    """Estimates (with model and culture; None: the mean over all) as rows of the frame "scores", with marks."""
     rows = []
     for label, subject, row in estimates:
         if row is None:
             continue
         run, metric, whole = view.labels.index(label), row["metric"], row["group"] == "all"
         marks = view.marks(subject, metric, row["variant"], run)
-        facts = {name: row[name] for name in TIDY if name in row} | {"task": view.task, "model": label}
-        for name, mark in zip(_FLOATS, (marks.base, marks.best, marks.listing, marks.top), strict=False):
+        facts = {name: row[name] for name in FRAMES["scores"] if name in row} | {"task": view.task, "model": label}
+        for name, mark in zip(_MARKED, (marks.base, marks.best, marks.listing, marks.top), strict=True):
             facts[name] = mark.value if mark else None
         if view.many and subject is not None and whole and row["variant"] == view.variant:
             pooled = view.pooled_value_and_rank(run, subject, metric)
             if pooled is not None and pooled[1] is not None:
-                facts |= zip(("partially_pooled", *_RANKS), pooled, strict=True)
+                facts |= zip(("partially_pooled", "rank_low", "rank_high"), pooled, strict=True)
                 facts["compared"] = view.compared(metric).words
         if top := marks.top:
             facts |= {"ceiling_low": top.low, "ceiling_high": top.high}
             facts |= of_ceiling(top, metric) if whole else {}
         rows.append(facts)
-    return pl.DataFrame(rows, schema=TIDY)
+    return pl.DataFrame(rows, schema=FRAMES["scores"])
 
 
 def of_ceiling(top: Mark | None, metric: str) -> dict[str, Any]:

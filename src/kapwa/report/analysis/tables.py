@@ -231,11 +231,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
             count_column("Countries", "countries"),
         ],
         shown=shown.with_columns(countries=pl.Series(counts, dtype=pl.Int64)),
-        note="Small: 95% intervals over concepts, and p under permuted labels; smooth: p under values of other maps "
-        "as smooth and as regional as these. Over countries: 95% interval by leaving groups of countries out. Bold: "
-        "outside what shuffled names and other maps give. "
-        f"{told} Least: the smallest p that so many permutations can give. “As released” ranks the "
-        "countries' names by the alphabet: it is reference only. The CSV holds the same by topic.",
+        note=wording.NOTES["analysis-correlations"].format(partial=told),
     )
 
 
