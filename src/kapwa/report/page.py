@@ -35,7 +35,7 @@ from kapwa.report.labels import label_table
 from kapwa.report.many import comparison_data, crowd_charts
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import LEAST, correlations
-from kapwa.report.table import Table, text_column
+from kapwa.report.table import Block, Table, text_column
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import isolate
 from kapwa.runs.directory import Run
@@ -111,7 +111,7 @@ def build_report(
 
 def _page(
     views: Sequence[TaskView],
-    said: Sequence[Part],
+    said: Sequence[Block],
     place: _Answers,
     equal_within: float | None,
     groups: Mapping[str, str],

@@ -150,8 +150,8 @@ def amount_column(
     write, between = (wording.change, wording.change_interval) if signed else (wording.amount, wording.interval)
 
     def cell(row: Row) -> Cell:
-        has_interval = bool(ends) and all(wording.known(row[end]) for end in ends)
-        small = between(*(row[end] for end in ends), info) if has_interval else ""
+        low, high = (row[end] for end in ends) if ends else (None, None)
+        small = between(low, high, info) if wording.known(low) and wording.known(high) else ""
         return Cell(write(row[name], info), small, number=True)
 
     return Column(head, cell)
