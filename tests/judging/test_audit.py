@@ -24,8 +24,8 @@ from kapwa.judging.plan import plan_labels
 from kapwa.judging.rubrics import load_rubric
 from kapwa.judging.verdicts import VERDICT_SCHEMA, read_verdicts
 from kapwa.report import wording
-from kapwa.report.audit import audit_block, audits_of, label_columns, labelled_board
-from kapwa.report.board import board_of, ranking_pairs, verdict_sentence
+from kapwa.report.audit import audit_block, audits_of, board_of, label_columns
+from kapwa.report.board import ranking_pairs, verdict_sentence
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
@@ -207,7 +207,7 @@ def test_p_values_of_several_pairs_are_adjusted_by_holms_method(tmp_path: Path) 
         assert tests["family"].n_unique() == 1
         assert f"{tests.height} tests of sem_b" in tests["family"][0]
         assert (tests["p_holm"] > tests["p_value"]).any()
-    (table,) = [table for table in audit_block(audit)["tables"] if table.key == "audit-differences"]
+    (table,) = [table for table in audit_block(audit).tables if table.key == "audit-differences"]
     assert "3 pairs of runs" in table.note
 
 
@@ -504,20 +504,20 @@ def test_labels_of_two_draws_stand_apart_on_a_page_and_in_files(runs: list[Run],
 def test_one_culture_in_two_languages_is_not_called_two_cultures(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
     audit = kapwa.audit_apply(runs, sheets)
-    assert any("2 cultures" in line for line in audit_block(audit)["sentences"])
+    assert any("2 cultures" in line for line in audit_block(audit).sentences)
     known = pl.col("culture").is_not_null()
     as_one = {
         name: frame.with_columns(culture=pl.when(known).then(pl.lit("Egypt")))
         for name, frame in (("scores", audit.scores), ("differences", audit.differences))
     }
-    sentences = audit_block(replace(audit, **as_one))["sentences"]
+    sentences = audit_block(replace(audit, **as_one)).sentences
     assert any("2 pairs of culture and language" in line for line in sentences)
     assert not any("2 cultures" in line for line in sentences)
 
 
 def test_numbers_to_read_stand_first_so_that_a_phone_shows_them(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
-    for table in audit_block(kapwa.audit_apply(runs, sheets))["tables"]:
+    for table in audit_block(kapwa.audit_apply(runs, sheets)).tables:
         assert table.head[1:4] == ["Corrected", "People alone", "Scorer"]
         assert {row[0].small for row in table.rows} == {"Egypt, ar", "US, en", "mean of 2"}
 
@@ -547,7 +547,7 @@ def test_options_that_cannot_be_are_named(runs: list[Run], sheets: Path, argumen
 
 def test_the_board_has_a_column_of_what_people_label_which_changes_no_rank(runs: list[Run], sheets: Path) -> None:
     fill(sheets)
-    plain, board = board_of(runs), labelled_board(runs, None, [sheets])
+    plain, board = board_of(runs), board_of(runs, people=[sheets])
     audit = kapwa.audit_apply(runs, sheets)
     assert board.head[:2] == plain.head
     assert board.head[2:] == [f"As people label it (blend/saq, {audit.draw}, {audit.rubric})"]

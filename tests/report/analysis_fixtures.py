@@ -8,6 +8,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, make_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,12 @@ class Plan:
 
 
 def make_analysis(**changes: Any) -> MadeAnalysis:
-    """An analysis of a :class:`Plan`; the same plan gives the same tables."""
-    plan = Plan(**changes)
+    """An analysis of a :class:`Plan`; the same plan gives the same tables, which nobody changes."""
+    return _analysis(Plan(**{name: tuple(one) if isinstance(one, list) else one for name, one in changes.items()}))
+
+
+@cache
+def _analysis(plan: Plan) -> MadeAnalysis:
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     # Identities with country and ISO code: demonyms first, then countries by their name.
     by_code, demonyms = {one.alpha3: one.name for one in iso3166.countries}, _TEXTS["demonyms"]

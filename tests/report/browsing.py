@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,14 @@ QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
-AROUND = """<!doctype html><pre id="probe"></pre><iframe src="{page}" width="{width}" height="800"></iframe>
-<script>onmessage = e => document.getElementById('probe').textContent = e.data</script>"""
+AROUND = """<!doctype html><pre id="probe"></pre>{frames}<script>
+const frames = [...document.querySelectorAll("iframe")], told = {};
+onmessage = e => {
+  told[frames.find(one => one.contentWindow === e.source).width] = JSON.parse(e.data);
+  if (Object.keys(told).length === frames.length)
+    document.getElementById("probe").textContent = JSON.stringify(told);
+};
+</script>"""
 
 
 def browse(page: Path, *flags: str) -> str:
@@ -44,11 +51,12 @@ def probed(page: Path, *flags: str) -> dict[str, Any]:
     return found
 
 
-def laid_out(page: Path, script: str, width: int, *flags: str) -> dict[str, Any]:
-    """How the page looks in a window of ``width`` pixels (an iframe: windows cannot be that narrow)."""
-    around = page.with_name("around.html")
-    around.write_text(AROUND.format(page=without_policy(page, script).name, width=width), encoding="utf-8")
-    return probed(around, *flags)
+def laid_out(page: Path, script: str, *widths: int, flags: Sequence[str] = ()) -> dict[int, dict[str, Any]]:
+    """By width, how the page looks in a window of so many pixels (an iframe: windows cannot be that narrow)."""
+    around, name = page.with_name("around.html"), without_policy(page, script).name
+    frames = "".join(f'<iframe src="{name}" width="{width}" height="800"></iframe>' for width in widths)
+    around.write_text(AROUND.replace("{frames}", frames), encoding="utf-8")
+    return {int(width): seen for width, seen in probed(around, *flags).items()}
 
 
 def printed(page: Path) -> str:

@@ -7,9 +7,9 @@ where a language has much text, lower asked in a language with little.
 
 import copy
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,21 @@ class MadeRun:
         return self.tables[name]
 
 
+def remembered(make: Callable[..., MadeRun]) -> Callable[..., MadeRun]:
+    """Make a run once in a session; each caller has a copy of what tests change, for frames never change."""
+    kept: dict[str, MadeRun] = {}
+
+    @wraps(make)
+    def again(*told: Any, **more: Any) -> MadeRun:
+        key = repr((told, sorted(more.items())))
+        if key not in kept:
+            kept[key] = make(*told, **more)
+        return replace(kept[key], manifest=copy.deepcopy(kept[key].manifest), tables=dict(kept[key].tables))
+
+    return again
+
+
+@remembered
 def make_run(
     model: str = "smollm2",
     *,
@@ -199,6 +214,7 @@ def _metric_info(name: str, task: str, title: str, binary: bool, reference: bool
     return {**info, "source": "the released code" if reference else source, **told}
 
 
+@remembered
 def wide_run(
     model: str = "org/wide-model",
     *,
@@ -208,7 +224,7 @@ def wide_run(
     skill: float = 0.0,
 ) -> MadeRun:
     """A run of short answers; ``skill`` is added to every culture's chance."""
-    scores = _saq_scores(model, tuple(cultures), tuple(variants), per_culture, skill)
+    scores = _saq_scores(model, cultures, variants, per_culture, skill)
     made = _wide(model, "blend/saq", scores, variants, cultures)
     rows = []
     for variant in variants:
@@ -225,6 +241,7 @@ def wide_run(
     return made
 
 
+@remembered
 def choice_run(model: str = "org/wide-model", *, cultures: Sequence[str] = tuple(CULTURES), n: int = 60) -> MadeRun:
     """A run of multiple choice in English; cultures are known as in the short answers."""
     rng = np.random.default_rng(zlib.crc32(model.encode()) + 1)
@@ -243,9 +260,8 @@ def _wide_row(culture: str, i: int, variant: str, language: str, *measured: Any)
     return f"{culture}/Q-{i:03}", variant, culture, language, topic, topic, f"Q-{i:03}", 0, metric, value, outcome
 
 
-@cache
 def _saq_scores(
-    model: str, cultures: tuple[str, ...], variants: tuple[str, ...], per_culture: int, skill: float
+    model: str, cultures: Sequence[str], variants: Sequence[str], per_culture: int, skill: float
 ) -> pl.DataFrame:
     rng = np.random.default_rng(zlib.crc32(model.encode()))
     rows = []

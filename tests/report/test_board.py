@@ -18,7 +18,8 @@ from report_fixtures import MadeRun, choice_run, make_run, wide_run
 from kapwa.errors import UsageError
 from kapwa.report import wording
 from kapwa.report.answers import answer_table
-from kapwa.report.board import board_of, board_table, ranking_pairs, ranks, verdict_sentence
+from kapwa.report.audit import board_of
+from kapwa.report.board import board_table, ranking_pairs, ranks, verdict_sentence
 from kapwa.report.charts import HeatChart
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.figures import chart_file, every_chart

@@ -23,6 +23,10 @@ PROBE, EXPLORER_PROBE, LAYOUT = (
 )
 
 
+# 0 is dark; --force-dark-mode does not change what a page is told.
+DARK = ("--blink-settings=preferredColorScheme=0",)
+
+
 def picture(page: Path, *flags: str) -> bytes:
     shot = page.with_suffix(".png")
     browse(page, "--window-size=900,1600", "--hide-scrollbars", f"--screenshot={shot}", *flags)
@@ -60,22 +64,15 @@ def test_it_fits_phones_and_desks_in_every_script(tmp_path: Path, cultures: tupl
     runs = [make_run(name, cultures=cultures), make_run("b", cultures=cultures)] if cultures else []
     for run in runs:  # small models stutter: one word of a thousand letters
         run.tables["cases"] = run.table("cases").with_columns(pl.col("got") + "ta" * 500)
-    runs = runs or [wide_run("org/" + "long-name-" * 8, per_culture=24), choice_run("b", n=24)]
+    runs = runs or [wide_run("org/" + "long-name-" * 8, per_culture=12), choice_run("b", n=12)]
     page = build_report(runs, tmp_path / "report.html")
-    for width in (360, 1200):
-        seen = laid_out(page, PROBE, width)
+    for width, seen in laid_out(page, PROBE, 360, 1200).items():
         assert seen["overflow"] <= 0, width
         assert seen["spread"] == seen["captions"] == seen["outside"] == seen["overlaps"] == seen["heads"] == 0, width
         # One drawing: on a phone labels and numbers stand over each row, on a desk beside it.
         assert seen["stacked"] == (seen["rows"] if width < 600 else 0)
         assert seen["rows"] >= 8
         assert seen["paper"] == "rgb(254, 254, 254)"
-
-
-def test_dark_screens_get_dark_paper(tmp_path: Path) -> None:
-    page = build_report([make_run(cultures=("Filipino",))], tmp_path / "report.html")
-    seen = laid_out(page, PROBE, 900, "--blink-settings=preferredColorScheme=0")
-    assert seen["paper"] == "rgb(21, 24, 27)"
 
 
 def test_it_prints_with_every_detail_open(tmp_path: Path) -> None:
@@ -129,8 +126,7 @@ def test_readers_can_choose_search_sort_compare_and_point(tmp_path: Path) -> Non
 def test_it_fits_phones_and_desks(tmp_path: Path) -> None:
     models = ("organisation/a-model-with-a-very-long-name-" + "x" * 50, "b")
     page = build_analysis_report(make_analysis(models=models, identities=20, concepts=9), tmp_path / "page.html")
-    for width in (360, 1200):
-        seen = laid_out(page, LAYOUT, width)
+    for width, seen in laid_out(page, LAYOUT, 360, 1200).items():
         assert seen["overflow"] <= 0, width
         assert seen["wide"] == 0, width
         assert seen["names"] < 1.1, "names fit their rows"
@@ -139,8 +135,7 @@ def test_it_fits_phones_and_desks(tmp_path: Path) -> None:
 
 def test_dark_screens_get_dark_paper_and_light_marks(tmp_path: Path) -> None:
     page = build_analysis_report(make_analysis(models=("m",), identities=8, concepts=9), tmp_path / "page.html")
-    # 0 is dark; --force-dark-mode does not change what a page is told.
-    seen = laid_out(page, LAYOUT, 900, "--blink-settings=preferredColorScheme=0")
+    seen = laid_out(page, LAYOUT, 900, flags=DARK)[900]
     assert seen["paper"] == "rgb(21, 24, 27)"
     assert seen["pixels"].startswith("invert(1)")
     assert seen["map"] == "rgb(39, 76, 79)"

@@ -19,7 +19,7 @@ from kapwa.report import comparisons, differences, tables, wording
 from kapwa.report.analysis.tables import correlation_table
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
-from kapwa.report.board import board_of
+from kapwa.report.audit import board_of
 from kapwa.report.comparisons import run_pairs
 from kapwa.report.differences import with_flips
 from kapwa.report.html import downloads
@@ -215,7 +215,9 @@ def test_a_run_shows_its_row_of_the_board_its_cultures_and_what_was_lost() -> No
     )
     joined = " ".join(lines)
     measured = sum(row["n"] for row in scores if row is not None)
-    assert f"Measured on {measured} prompts; variant: full. In the report: 2 other variants and" in joined
+    assert (
+        f"Measured on {measured} prompts over 2 cultures; variant: full. In the report: 2 other variants and" in joined
+    )
     assert joined.count("got no answer") == 1
     assert "2 requests of 96 got no answer" in joined
     assert "Of all answers, 3 were refused." in joined

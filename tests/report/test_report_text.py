@@ -104,6 +104,8 @@ def test_zero_has_no_sign_and_minus_is_a_true_minus(value: float, digits: int) -
         (wording.interval(0.8, 1.2, SHARE, 0), "80–100%"),
         (wording.interval(-0.149, 2.0, {}), "−0.149 to 2.000"),
         (wording.change_interval(-0.041, 0.14, SHARE), "−4.1 to +14.0"),
+        (wording.change_interval(-1.04, 0.14, SHARE), "−100.0 to +14.0"),  # no difference is larger than the range
+        (wording.change_interval(-1.5, 2.25, SIGNED), "−1.500 to +2.000"),
         (wording.change(0.052, SHARE), "+5.2"),
         (wording.change(-0.052, SIGNED), "−0.052"),
         (wording.points(-0.312, SHARE), "31 points"),

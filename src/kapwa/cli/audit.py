@@ -49,9 +49,9 @@ def plan(
         return
     from kapwa.report.audit import plan_table
     from kapwa.report.render import render_block
+    from kapwa.report.table import Block
 
-    table = plan_table(planned, half_width)
-    show(render_block({"sentences": [], "tables": [table], "more": [], "criteria": [], "notes": []}))
+    show(render_block(Block(tables=[plan_table(planned, half_width)])))
 
 
 @app.command("sample")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kapwa.cli import options as opt
 from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
+
+if TYPE_CHECKING:
+    from kapwa.report.table import Block
 
 BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", min=0)]
 
@@ -82,7 +85,7 @@ def agreement(
     _show(baseline, lambda: choice_block(baseline, task, f"{task}, {baseline.variant}", ("item", "items")), json=json)
 
 
-def _show(result: Any, block: Callable[[], dict[str, Any]], *, json: bool) -> None:
+def _show(result: Any, block: Callable[[], Block], *, json: bool) -> None:
     """Print a result as JSON, or the report's block of it."""
     from kapwa.report.render import render_block
 

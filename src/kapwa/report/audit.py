@@ -17,26 +17,32 @@ from kapwa.judging.apply import Audit, apply_labels
 from kapwa.judging.draws import drawn_as, read_draw
 from kapwa.report import wording
 from kapwa.report.board import LabelColumn, board_table, ranking_pairs
-from kapwa.report.people import Block, agreement_table, label_tables
+from kapwa.report.people import agreement_table, label_tables
 from kapwa.report.sentences import ALLOWED, family_note
-from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
+from kapwa.report.table import (
+    Block,
+    Cell,
+    Column,
+    Row,
+    Table,
+    amount_column,
+    count_column,
+    decimal_column,
+    p_column,
+    text_column,
+)
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
+from kapwa.report.wording import NOTES, SHARE, WORDS, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
 from kapwa.stats.corrected import FEW_LABELS
 from kapwa.tables_io import csv_text
 
-_REASONS = {
-    "few-labels": "under 40 labels",
-    "no-saving": "the scorer saves nothing",
-    "all-labelled": "every answer labelled",
-    "no-labels": "no labels",
-    "no-scorer": "there is no scorer",
-    "hand-picked": "not a random draw",
-}
+# Why labels alone are read, and whether a bias carries over.
+_REASONS, _CARRIED = WORDS["reason"], WORDS["carried"]
 _MOST_SENTENCES = 6
+_ENDS = ("low", "high")
 
 
 def audit_block(audit: Audit) -> Block:
@@ -54,17 +60,10 @@ def audit_block(audit: Audit) -> Block:
             f"Most people call {wordings} right that the scorer calls wrong: "
             "kapwa audit apply -o FOLDER writes them to proposals.csv."
         )
-    return {
-        "title": f"What people say of {audit.title}",
-        "sentences": [
-            *(_score_sentence(audit, row) for row in whole),
-            *(_difference_sentence(row, _whose(audit, row)) for row in pairs[:_MOST_SENTENCES]),
-        ],
-        "tables": tables,
-        "more": more,
-        "criteria": [(audit.rubric, audit.question)],
-        "notes": notes,
-    }
+    sentences = [_score_sentence(audit, row) for row in whole]
+    sentences += [_difference_sentence(row, _whose(audit, row)) for row in pairs[:_MOST_SENTENCES]]
+    title, asked = f"What people say of {audit.title}", (audit.rubric, audit.question)
+    return Block(title, sentences, tables, more, [asked], notes)
 
 
 def blocks_of(audits: Sequence[Audited]) -> list[Block]:
@@ -72,7 +71,7 @@ def blocks_of(audits: Sequence[Audited]) -> list[Block]:
     blocks = [audit_block(each.audit) for each in audits]
     if len(audits) > 1:
         for block, each in zip(blocks, audits, strict=True):
-            block["title"] += f" (draw {each.audit.draw})"
+            block.title += f" (draw {each.audit.draw})"
     return blocks
 
 
@@ -123,7 +122,7 @@ def label_columns(views: Sequence[TaskView], audits: Sequence[Audited]) -> list[
     return columns
 
 
-def labelled_board(runs: Sequence[Run], same: Named | None, people: Sequence[Path]) -> Table:
+def board_of(runs: Sequence[Run], same: Named | None = None, people: Sequence[Path] = ()) -> Table:
     """The board of ``runs`` with what people's labels say; see :func:`kapwa.report.page.build_report`."""
     views = arrange(runs, same)
     labelled = label_columns(views, audits_of(runs, people))
@@ -219,15 +218,10 @@ def _place(row: Row) -> str:
 
 def _share(name: str, head: str, *, signed: bool = False) -> Column:
     """A share with its interval below; of a difference or bias with its sign, in points."""
-    write, between = (wording.change, wording.change_interval) if signed else (wording.amount, wording.interval)
-
-    def cell(row: Row) -> Cell:
-        low, high = row[f"{name}_low" if name != "value" else "low"], row[f"{name}_high" if name != "value" else "high"]
-        small = between(low, high, SHARE) if known(low) and known(high) else ""
-        strong = row["use"] == {"value": "corrected", "people": "people"}.get(name)
-        return Cell(write(row[name], SHARE), small, number=True, strong=strong)
-
-    return Column(head, cell)
+    ends = _ENDS if name == "value" else (f"{name}_low", f"{name}_high")
+    share = amount_column(head, name, SHARE, ends, signed=signed)
+    used = {"value": "corrected", "people": "people"}.get(name)
+    return share._replace(cell=lambda row: share.cell(row)._replace(strong=row["use"] == used))
 
 
 def _estimates(frame: pl.DataFrame, *, signed: bool) -> list[Column]:
@@ -255,17 +249,10 @@ def _score_table(audit: Audit) -> Table:
     system = Column("System", lambda row: Cell(clean(row["system"]), _place(row)))
     columns = [system, *_estimates(frame, signed=False), _USE]
     what = "Criteria met, by weight," if audit.by_criteria else "Right answers"
-    note = (
-        "With 95% intervals. The scorer’s interval says nothing of its errors, which labels correct. It is off by "
-        "so many points, + where it is too mild. The last column names the number to read: people’s alone where labels "
-        "are few, or where the scorer would make it no surer. "
-    )
-    caption = f"{what} by the scorer, by people, and corrected"
+    caption, note = f"{what} by the scorer, by people, and corrected", NOTES["audit-scores"]
     if not frame["automatic"].count():
-        caption = "What people say of the answers"
-        note = "With 95% intervals. Nothing but people’s verdicts tells how good these answers are. "
-    note += "Means give each culture and language the same weight."
-    return Table("audit-scores", caption, frame, columns, note, shown)
+        caption, note = "What people say of the answers", NOTES["audit-people-alone"]
+    return Table("audit-scores", caption, frame, columns, f"{note} {NOTES['audit-means']}", shown)
 
 
 def _difference_table(audit: Audit) -> Table:
@@ -273,28 +260,20 @@ def _difference_table(audit: Audit) -> Table:
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}", _place(row)))
     columns = [pair, *_estimates(frame, signed=True), p_column("p (Holm)"), _USE]
-    note = (
-        "In points. Both systems were labelled on the same questions, and the difference is corrected as one number. "
-        f"Intervals are of each difference by itself. {family_note(audit.differences)}"
-    )
+    note = f"{NOTES['audit-differences']} {family_note(audit.differences)}"
     caption = f"Differences between systems{', corrected' * bool(frame['automatic'].count())}"
     return Table("audit-differences", caption, frame, columns, note, shown)
 
 
 def _rater_table(audit: Audit) -> Table:
-    def ahead(row: Row) -> Cell:
-        small = wording.change_interval(row["low"], row["high"], SHARE) if known(row["low"]) else ""
-        return Cell(wording.change(row["leniency"], SHARE), small, number=True)
-
     columns = [
         Column("Person", lambda row: Cell(clean(row["rater"]), culture_name(row["culture"]))),
-        Column("Milder", ahead),
-        Column("Yes", lambda row: Cell(wording.amount(row["yes"], SHARE), number=True)),
+        amount_column("Milder", "leniency", SHARE, _ENDS, signed=True),
+        amount_column("Yes", "yes", SHARE),
         count_column("Labels", "answers"),
         count_column("Cannot assess", "cannot_assess"),
     ]
-    note = "Milder: points more often yes than the others on the same answers; below 0 is stricter."
-    return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, note)
+    return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, NOTES["audit-raters"])
 
 
 def _proposal_table(audit: Audit) -> Table:
@@ -327,23 +306,11 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         count_column("Without scorer", "people"),
         Column("Saving", saving),
         count_column("Answers", "answers"),
-        Column("Hours", lambda row: Cell(wording.decimal(row["hours"], 1), number=True)),
-        Column("From", lambda row: Cell(row["grounds"])),
+        decimal_column("Hours", "hours", 1),
+        text_column("From", "grounds"),
     ]
-    note = (
-        "All runs’ answers to a question are labelled. Under 40 labels of a culture, people’s share alone is printed."
-    )
     caption = f"Labels for a 95% interval of ± {wording.points(half_width, SHARE, 1)}"
-    return Table("audit-plan", caption, plan, columns, note)
-
-
-_CARRIED = {
-    "carries": "carries over",
-    "does-not-carry": "does not carry over",
-    "cannot-tell": "cannot be told yet",
-    "outside-range": "scores unlike those labelled before",
-    "no-labels": "too few labels",
-}
+    return Table("audit-plan", caption, plan, columns, NOTES["audit-plan"])
 
 
 def carried_block(carried: pl.DataFrame, margin: float) -> Block:
@@ -352,16 +319,8 @@ def carried_block(carried: pl.DataFrame, margin: float) -> Block:
     counts = {state: carried.filter(state=state).height for state in _CARRIED}
     verdicts = [f"{words} in {counts[state]}" for state, words in _CARRIED.items() if counts[state]]
     pairs = wording.count(carried.height, "pair of culture and system", "pairs of culture and system")
-    return {
-        "sentences": [f"Of {pairs}, the scorer’s bias {', '.join(verdicts)} (margin ± {within})."],
-        "tables": [_carried_table(carried, within)],
-        "more": [],
-        "criteria": [],
-        "notes": [
-            "Only where it carries over may the earlier correction be used for the new answers. "
-            "Elsewhere correct them by their own labels: kapwa audit apply."
-        ],
-    }
+    sentence = f"Of {pairs}, the scorer’s bias {', '.join(verdicts)} (margin ± {within})."
+    return Block(sentences=[sentence], tables=[_carried_table(carried, within)], notes=[NOTES["carried"]])
 
 
 def _carried_table(carried: pl.DataFrame, within: str) -> Table:
@@ -369,17 +328,11 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
         where = f"{culture_name(row['culture'])}, {row['language']}, {row['variant']}"
         return Cell(clean(row["system"]), where)
 
-    def change(row: Row) -> Cell:
-        between = wording.change_interval(row["low"], row["high"], SHARE) if known(row["low"]) else ""
-        return Cell(wording.change(row["change"], SHARE), between, number=True)
-
     def verdict(row: Row) -> Cell:
         more = ""
         if row["state"] == "cannot-tell":
-            needed = (
-                "more labels of the earlier answers" if row["needed"] is None else f"about {row['needed']:,} labels"
-            )
-            more = f"needs {needed}"
+            few = row["needed"] is None
+            more = "needs more labels of the earlier answers" if few else f"needs about {row['needed']:,} labels"
         if row["state"] == "outside-range":
             more = f"{wording.amount(row['outside'], SHARE)} of the answers"
         return Cell(_CARRIED[row["state"]], more, strong=row["state"] == "carries")
@@ -387,14 +340,10 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
     columns = [
         Column("System", system),
         Column("The bias", verdict),
-        Column("Change", change),
-        Column("Bias before", lambda row: Cell(wording.change(row["before"], SHARE), number=True)),
-        Column("now", lambda row: Cell(wording.change(row["after"], SHARE), number=True)),
+        amount_column("Change", "change", SHARE, _ENDS, signed=True),
+        amount_column("Bias before", "before", SHARE, signed=True),
+        amount_column("now", "after", SHARE, signed=True),
         Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)),
     ]
-    note = (
-        f"Bias in points: the scorer’s share right less people’s. Under the change is its 90% interval: the bias "
-        f"carries over where all of it lies within ± {within}, and does not where all lies outside; each line errs in "
-        f"5 of 100."
-    )
+    note = NOTES["audit-carried"].format(within=within)
     return Table("audit-carried", "Does the bias of the earlier audit carry over?", carried, columns, note)

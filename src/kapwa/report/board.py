@@ -17,37 +17,18 @@ from kapwa.report import wording
 from kapwa.report.marks import GUESSING, Mark
 from kapwa.report.overview import direction, model_rows, place_of
 from kapwa.report.sentences import undone_words
-from kapwa.report.table import NONE, Cell, Column, Row, Table
-from kapwa.report.tables import score_cell
-from kapwa.report.view import Subject, TaskView, arrange
-from kapwa.report.wording import SHARE, isolate
-from kapwa.runs.directory import Run
-from kapwa.runs.systems import Named
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table
+from kapwa.report.tables import of_ceiling, score_cell
+from kapwa.report.view import Subject, TaskView
+from kapwa.report.wording import NOTES, SHARE, isolate
 from kapwa.stats.every_pair import every_pair
 from kapwa.stats.families import is_clear
 
 MOST_NAMED = 3
 _SHOWN = ("shown", "shown_low", "shown_high")
-_LABEL_NOTE = (
-    " “As people label it” is the share that people call right, from a random draw, by their labels and the scorer "
-    "together (corrected) or by labels alone (people). It changes no rank."
-)
 _SAME = 1e-9  # marks of two runs that are no further apart are the same
 # Rows below those of systems, and which of the marks beside a score each shows.
 MARKS = {"base": "Guessing", "best": "Best trick", "top": "Ceiling"}
-_SHARES = ("relative", "relative_low", "relative_high")
-_OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
-_FRAME: dict[str, Any] = {
-    **dict.fromkeys(("system", "kind", "task", "data", "metric"), pl.String),
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "cultures", "rank_low", "rank_high"), pl.Int64),
-    **dict.fromkeys(_OF_CEILING, pl.Float64),
-    **dict.fromkeys(("of_ceiling_metric", "words"), pl.String),
-    **dict.fromkeys(("least", "most"), pl.Float64),
-}
-
-# What the frame also holds where people labelled answers.
-_LABELS = dict.fromkeys(("draw", "rubric", "use", "signature"), pl.String)
 
 
 class LabelColumn(NamedTuple):
@@ -101,7 +82,7 @@ def verdict_sentence(
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
     over = f" over {cultures}" if len(view.subjects) > 1 else ""
     if len(rows) == 1:
-        lead = f"{view.task}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}"
+        lead = f"{view.title}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}"
         corrected = _as_labelled(labelled, *_better_first(rows[0], view))
         return f"{lead}{corrected}." + ("" if corrected else _undone(view, single))
     names = list(dict.fromkeys(name for row in rows for name in (row["a"], row["b"])))
@@ -109,16 +90,16 @@ def verdict_sentence(
     intervals = ranks(names, rows, sign)
     best = {name for name, (low, _) in intervals.items() if low == 1}
     if len(best) == len(names):
-        return f"{view.task}: none of the {len(names)} systems can be told apart from the others{over}."
+        return f"{view.title}: none of the {len(names)} systems can be told apart from the others{over}."
     scores = {name: place_of(estimates[0], sign) for name, estimates in model_rows([(view, view.metric)]).items()}
     leaders = [isolate(name) for name in sorted(best, key=lambda name: scores[name])]
     if (1, 1) in intervals.values():
         lead = f"{leaders[0]} is better than each of the {len(names) - 1} others{over}"
-        return f"{view.task}: {lead}. {_ahead(rows, scores, info, labelled)}"
+        return f"{view.title}: {lead}. {_ahead(rows, scores, info, labelled)}"
     shown = f"{', '.join(leaders[:MOST_NAMED])}{', …' if len(leaders) > MOST_NAMED else ''}"
     lead = f"{len(leaders)} of {len(names)} systems may be the best{over} ({shown})"
     lead += "; each of the others is worse than at least one system"
-    return f"{view.task}: {lead}. {_ahead(rows, scores, info, labelled)}"
+    return f"{view.title}: {lead}. {_ahead(rows, scores, info, labelled)}"
 
 
 def _ahead(
@@ -202,12 +183,6 @@ def _by_itself(view: TaskView, single: pl.DataFrame, row: Mapping[str, Any]) -> 
     return f"; it is clear in {same or 'none'} of them alone"
 
 
-def board_of(runs: Sequence[Run], same: Named | None = None) -> Table:
-    """The board of ``runs``; ``same``: see :func:`kapwa.report.page.build_report`."""
-    views = arrange(runs, same)
-    return board_table(views, [ranking_pairs(view) for view in views])
-
-
 def board_table(
     views: Sequence[TaskView],
     pairs: Sequence[Sequence[Mapping[str, Any]]],
@@ -218,8 +193,6 @@ def board_table(
     ``pairs``: :func:`ranking_pairs` of each task; ranks are by these, whatever people say.
     """
     columns = [(view, view.metric) for view in views]
-    tasks = [view.task for view in views]
-    sources = [str(view.manifest["data"]["name"]) if tasks.count(view.task) > 1 else "" for view in views]
     signs = [direction(view, metric) for view, metric in columns]
     by_place = [
         ranks(view.labels, rows, sign) if len(view.runs) > 1 else {}
@@ -232,16 +205,18 @@ def board_table(
     rows += _mark_rows(marks)
     for row in rows:
         place = row["place"]
-        row |= {"task": tasks[place], "data": sources[place], "metric": views[place].metric}
+        row |= {"task": views[place].task, "data": views[place].source, "metric": views[place].metric}
     if labelled:
-        rows += _label_rows(views, labelled, estimates, sources)
-    frame = pl.DataFrame(rows, schema={**_FRAME, **(_LABELS if labelled else {}), "place": pl.Int64})
+        rows += _label_rows(views, labelled, estimates)
+    frame = pl.DataFrame(
+        rows, schema={**FRAMES["board"], **(FRAMES["board-labels"] if labelled else {}), "place": pl.Int64}
+    )
     heads = {
-        place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", sources[place]]))
+        place: " ".join(filter(None, [view.titles[view.metric].partition(":")[0], f"({view.task})", view.source]))
         for place, view in enumerate(views)
     }
     heads |= {
-        place: f"As people label it ({views[column.place].task}, {column.draw}, {column.rubric})"
+        place: f"As people label it ({views[column.place].title}, {column.draw}, {column.rubric})"
         for place, column in enumerate(labelled, start=len(views))
     }
 
@@ -259,7 +234,7 @@ def board_table(
         shown=frame,
         by=["kind", "system"],
         across=("place", heads),
-        note=_note(views) + _LABEL_NOTE * bool(labelled),
+        note=_note(views, labelled),
     )
 
 
@@ -275,7 +250,7 @@ def _system_rows(
         row: dict[str, Any] = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
         if estimate is not None:
             row |= {name: estimate[name] for name in ("value", "low", "high", "n")}
-            row |= _share_of_people(marks[place][estimate["run"]].get("top"), view.metric)
+            row |= of_ceiling(marks[place][estimate["run"]].get("top"), view.metric)
             if len(view.runs) > 1:
                 row |= zip(("rank_low", "rank_high"), ranks_by_place[place][system], strict=True)
         yield row
@@ -295,7 +270,7 @@ def _mark_rows(marks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[st
 
 
 def _label_rows(
-    views: Sequence[TaskView], labelled: Sequence[LabelColumn], systems: Iterable[str], sources: Sequence[str]
+    views: Sequence[TaskView], labelled: Sequence[LabelColumn], systems: Iterable[str]
 ) -> Iterator[dict[str, Any]]:
     """The rows of people's labels: a system and draw each, in columns after those of the tasks."""
     for (place, column), system in product(enumerate(labelled, start=len(views)), systems):
@@ -305,7 +280,7 @@ def _label_rows(
                 **{name: row[name] for name in ("metric", "use", "signature")},
                 **dict(zip(("value", "low", "high"), (row[name] for name in _SHOWN), strict=True)),
                 **{"system": system, "kind": "system", "place": place, "task": view.task},
-                **{"data": sources[column.place], "n": row["labelled"], "cultures": len(view.subjects)},
+                **{"data": view.source, "n": row["labelled"], "cultures": len(view.subjects)},
                 **{"draw": column.draw, "rubric": column.rubric},
             }
 
@@ -333,13 +308,6 @@ def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[s
     }
 
 
-def _share_of_people(top: Mark | None, metric: str) -> dict[str, Any]:
-    if top is None or top.relative is None:
-        return {}
-    shares = zip(_OF_CEILING, (getattr(top, name) for name in _SHARES), strict=True)
-    return {**dict(shares), "of_ceiling_metric": top.paired_with or metric}
-
-
 def board_cell(row: Row, view: TaskView) -> Cell:
     """A system's score, or a mark with what it is; where runs differ in a mark, it is the first run's and says so."""
     info = view.metrics[view.metric]
@@ -356,14 +324,12 @@ def board_cell(row: Row, view: TaskView) -> Cell:
     return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True, bar=bar)
 
 
-def _note(views: Sequence[TaskView]) -> str:
-    note = "Under each score is its 95% interval."
-    if any(len(view.subjects) > 1 for view in views):
-        note += " Scores are means over cultures, each with the same weight."
-    if any(len(view.runs) > 1 for view in views):
-        note += " Ranks are by paired tests of every pair of systems on the same items (Holm over all pairs of a task);"
-        note += " bold scores are of systems that may be the best."
-    if any("all_right" in view.metrics for view in views):
-        note += " Where items form groups, the board scores and ranks single items; how many groups are all right is"
-        note += " another metric (all_right), and the one that authors of such sets publish."
-    return note
+def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn]) -> str:
+    told = {
+        "board": True,
+        "board-means": any(len(view.subjects) > 1 for view in views),
+        "board-ranks": any(len(view.runs) > 1 for view in views),
+        "board-groups": any("all_right" in view.metrics for view in views),
+        "board-labels": bool(labelled),
+    }
+    return " ".join(NOTES[name] for name in told if told[name])

@@ -117,8 +117,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
             Column("Share of wrong answers", part),
         ],
         shown=ranked.head(MOST_OTHERS),
-        note="Shares of wrong answers that people of the other culture gave, with 95% intervals; one answer may fit "
-        "several cultures.",
+        note=wording.NOTES["confusion"],
     )
 
 

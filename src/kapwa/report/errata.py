@@ -11,17 +11,12 @@ import polars as pl
 from kapwa.datasets.errata import ItemKey, errata_note, read_errata
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.table import Cell, Column, Table, amount_column, count_column, text_column
+from kapwa.report.table import FRAMES, Column, Table, amount_column, count_column, text_column
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.suites.base import LEADING
 
 OVER_ALL = "mean over cultures"
-_SCHEMA = {
-    **dict.fromkeys(("task", "model", "metric", "culture"), pl.String),
-    **dict.fromkeys(("value", "value_without", "difference"), pl.Float64),
-    **dict.fromkeys(("n", "n_without"), pl.Int64),
-}
 
 
 def errata_parts(views: Sequence[TaskView], path: Path) -> dict[str, dict[str, Any]]:
@@ -44,7 +39,7 @@ def errata_parts(views: Sequence[TaskView], path: Path) -> dict[str, dict[str, A
         left = {item_id for item_id, variant, _ in chosen if variant == view.variant}
         cultures = {key[2] for key in keys[view.slug] if key in chosen and key[1] == view.variant}
         if cultures:
-            frame = pl.DataFrame(list(_rows(view, left, cultures)), schema=_SCHEMA, orient="row")
+            frame = pl.DataFrame(list(_rows(view, left, cultures)), schema=FRAMES["errata"], orient="row")
             parts[view.slug] = {"sentences": _sentences(view, frame), "table": _table(view, frame), "note": note}
     if not parts:
         raise UsageError(f"{note} None of them was asked in the variant that a report leads with.")
@@ -100,22 +95,19 @@ def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
 
 
 def _table(view: TaskView, frame: pl.DataFrame) -> Table:
-    def with_metric(name: str) -> Any:
-        return lambda row: amount_column("", name, view.metrics[row["metric"]]).cell(row)
+    def of_metric(head: str, name: str, *, signed: bool = False) -> Column:
+        return Column(head, lambda row: amount_column("", name, view.metrics[row["metric"]], signed=signed).cell(row))
 
     return Table(
         key=f"{view.slug}-errata",
-        caption=f"Scores with and without the items in the errata ({view.task})",
+        caption=f"Scores with and without the items in the errata ({view.title})",
         frame=frame,
         columns=[
             text_column("Model and metric", "model", "metric"),
             text_column("Culture", "culture"),
-            Column("All items", with_metric("value")),
-            Column("Without", with_metric("value_without")),
-            Column(
-                "Difference",
-                lambda row: Cell(wording.change(row["difference"], view.metrics[row["metric"]]), number=True),
-            ),
+            of_metric("All items", "value"),
+            of_metric("Without", "value_without"),
+            of_metric("Difference", "difference", signed=True),
             count_column("Items", "n"),
             count_column("Items kept", "n_without"),
         ],

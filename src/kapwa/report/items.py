@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from kapwa.judging.items import ALPHA, ItemAudit
 from kapwa.report import wording
-from kapwa.report.table import Cell, Column, Row, Table, count_column, p_column, text_column
+from kapwa.report.table import Block, Column, Table, count_column, decimal_column, p_column, text_column
 
 # So many lines of a table are shown; the CSV has all.
 _SHOWN = 12
 
 
-def items_block(audit: ItemAudit) -> dict[str, Any]:
+def items_block(audit: ItemAudit) -> Block:
     """Return what a terminal shows of an audit of items (:func:`kapwa.report.render.render_block`)."""
     tables = [
         _table("Items: difficulty and discrimination, the hardest first", audit.items.sort("share"), _ITEM),
@@ -23,7 +21,7 @@ def items_block(audit: ItemAudit) -> dict[str, Any]:
         _table("Proposed errata: nothing is left out before somebody confirms it", audit.errata, _ERRATA),
     ]
     shown = [table for table in tables if table.frame.height]
-    return {"sentences": _sentences(audit), "tables": shown, "more": [], "criteria": [], "notes": list(audit.notes)}
+    return Block(sentences=_sentences(audit), tables=shown, notes=audit.notes)
 
 
 def _sentences(audit: ItemAudit) -> list[str]:
@@ -58,31 +56,17 @@ def _different(audit: ItemAudit) -> pl.DataFrame:
     return sure.sort("size", pl.col("delta").abs(), descending=True)
 
 
-def _with_interval(head: str, name: str, low: str, high: str) -> Column:
-    def cell(row: Row) -> Cell:
-        if row[name] is None:
-            return Cell(wording.NOTHING, number=True)
-        ends = "" if row[low] is None else f"{row[low]:.2f} to {row[high]:.2f}"
-        return Cell(f"{row[name]:.2f}", ends, number=True)
-
-    return Column(head, cell)
-
-
-def _number(head: str, name: str) -> Column:
-    return Column(head, lambda row: Cell(f"{row[name]:.2f}", number=True))
-
-
 _ITEM = (
     text_column("Item", "item_id", "culture"),
     text_column("Answered by", "who", "variant"),
-    _with_interval("Right", "share", "low", "high"),
-    _with_interval("Discrimination", "discrimination", "discrimination_low", "discrimination_high"),
+    decimal_column("Right", "share", ends=("low", "high")),
+    decimal_column("Discrimination", "discrimination", ends=("discrimination_low", "discrimination_high")),
     text_column("", "dead", "twins"),
 )
 _DIFFERENT = (
     text_column("Item", "item_id"),
     text_column("Group", "focal", "by"),
-    _with_interval("Delta", "delta", "low", "high"),
+    decimal_column("Delta", "delta", ends=("low", "high")),
     text_column("Class", "size"),
     p_column("p (BH)", "p_bh"),
 )
@@ -90,9 +74,9 @@ _CONSENSUS = (
     text_column("Culture", "culture"),
     count_column("People", "people"),
     count_column("Items", "items"),
-    _number("Mean competence", "mean_competence"),
+    decimal_column("Mean competence", "mean_competence"),
     count_column("below 0", "negative"),
-    _number("Ratio", "ratio"),
+    decimal_column("Ratio", "ratio"),
     text_column("Verdict", "verdict"),
 )
 _ERRATA = (

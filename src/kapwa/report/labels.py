@@ -8,12 +8,11 @@ from itertools import product
 import polars as pl
 
 from kapwa.report.marks import Estimate
+from kapwa.report.summaries import mean_over_cultures
 from kapwa.report.table import Column, Table, text_column
 from kapwa.report.tables import models_across, score_cell
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import label_text
-from kapwa.stats.pooled import pooled_mean
-from kapwa.suites.base import holds_shares
+from kapwa.report.wording import NOTES, label_text
 
 _NUMBERS = ("value", "se", "low", "high", "n", "clusters", "method")
 
@@ -42,10 +41,7 @@ def estimate_over(
     rows = [(subject.culture, view.language_of(subject, view.variant)) for subject in subjects]
     places = pl.DataFrame(rows, schema=["culture", "language"], orient="row")
     kept = items.join(places, on=["culture", "language"], how="semi", maintain_order="left")
-    if not kept.height:
-        return None
-    share = holds_shares(view.metrics[metric], kept["value"])
-    return pooled_mean(kept["value"].to_numpy(), kept["culture"], kept["cluster"], binary=share)._asdict()
+    return mean_over_cultures(kept, view.metrics[metric])
 
 
 def label_table(view: TaskView) -> Table | None:
@@ -78,5 +74,5 @@ def label_table(view: TaskView) -> Table | None:
         shown=frame.filter(metric=view.metric),
         by=["label"],
         across=models_across(view),
-        note="A label’s score is the mean over its cultures, each counting alike. A culture may have several labels.",
+        note=NOTES["label-table"],
     )

@@ -107,7 +107,7 @@ def comparison_data(
         choices = filter_choices(view)
         tasks.append(
             {
-                "task": view.task,
+                "task": view.title,
                 "metric": view.titles[view.metric],
                 "digits": _DIGITS[wording.is_share(info)],
                 "systems": list(view.labels),

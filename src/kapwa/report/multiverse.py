@@ -15,7 +15,7 @@ from kapwa.report import wording
 from kapwa.report.charts import SERIES, Dot, Line, RowChart
 from kapwa.report.comparisons import split
 from kapwa.report.plots import row_chart
-from kapwa.report.table import NONE, Cell, Column, Row, Table
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table
 from kapwa.report.view import TaskView
 from kapwa.report.wording import WORDS, isolate, label_text
 from kapwa.stats.clusters import FloatArray
@@ -74,7 +74,7 @@ def variance_table(view: TaskView) -> Table | None:
             rows += _component_rows(label, found)
     if not rows:
         return None
-    frame = pl.DataFrame(rows, schema=_VARIANCES)
+    frame = pl.DataFrame(rows, schema=FRAMES["variance"])
     left_out = sum(frame.unique("model")["left_out"])
     gone = f" {wording.count(left_out, 'item')} without a score in each are left out." if left_out else ""
     columns = [
@@ -90,20 +90,11 @@ def variance_table(view: TaskView) -> Table | None:
         frame=frame.drop("named", "freedom"),
         columns=columns,
         shown=frame.with_columns(_total("variance"), _total("error")),
-        note="Variance: of single answers. Error: the squared standard error of a culture's mean over all items, "
-        "wordings and draws here; it gets smaller with more of what has the largest share. Items and wordings are "
-        "treated as samples from more of their kind; estimates below 0 are shown as 0. "
-        f"Fewer than {FEWEST + 1} wordings or cultures do not show how much these differ; the intervals assume that "
-        f"they vary normally.{gone}",
+        note=wording.NOTES["variance"].format(fewest=FEWEST + 1) + gone,
     )
 
 
 _DESIGN = Decomposition._fields[1:]
-_VARIANCES: dict[str, Any] = {
-    **dict.fromkeys(("model", "component", "named"), pl.String),
-    **dict.fromkeys(("variance", "low", "high", "error"), pl.Float64),
-    **dict.fromkeys(("freedom", *_DESIGN), pl.Int64),
-}
 
 
 def _component_rows(label: str, found: Decomposition) -> list[dict[str, Any]]:

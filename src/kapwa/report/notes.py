@@ -10,7 +10,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.view import TaskView
-from kapwa.report.wording import UNKNOWN_CULTURE, WORDS, clean, culture_name, isolate, label_text
+from kapwa.report.wording import NOTES, UNKNOWN_CULTURE, WORDS, clean, culture_name, isolate, label_text
 from kapwa.runs.directory import Run
 
 # The methods named in the tables, in words. Their sources stand in docs/explanation.
@@ -31,17 +31,11 @@ def warnings(view: TaskView) -> list[str]:
     """What a reader must know before any number: sample packs, the embedded model, failures, what is asked once."""
     said = []
     if any(run.manifest.get("data", {}).get("illustrative") for run in view.runs):
-        said.append(
-            "This data is a sample that shows the form. No native speaker has reviewed it: "
-            "its numbers measure nothing about a culture."
-        )
+        said.append(NOTES["sample-data"])
     if any(str(run.manifest["model"]["id"]) == EMBEDDED for run in view.runs):
         languages = {subject.language for subject in view.subjects}
         spoken = "no Filipino" if languages <= {"fil", "tl"} else "few of the languages asked here, if any"
-        said.append(
-            f"SmolLM2-135M is a small English model that speaks {spoken}. Its score shows that the machinery works, "
-            "not what a culture-aware model does."
-        )
+        said.append(NOTES["tiny-english"].format(spoken=spoken))
     if view.task == SHORT_ANSWERS:
         from kapwa.languages.fallback import without_rules
 

@@ -35,7 +35,7 @@ from kapwa.report.labels import label_table
 from kapwa.report.many import comparison_data, crowd_charts
 from kapwa.report.people import people_blocks
 from kapwa.report.relations import LEAST, correlations
-from kapwa.report.table import Table, text_column
+from kapwa.report.table import Block, Table, text_column
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import isolate
 from kapwa.runs.directory import Run
@@ -111,7 +111,7 @@ def build_report(
 
 def _page(
     views: Sequence[TaskView],
-    said: Sequence[Part],
+    said: Sequence[Block],
     place: _Answers,
     equal_within: float | None,
     groups: Mapping[str, str],
@@ -192,7 +192,7 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
         "view": view,
         "several": several,
         "crowd": crowd,
-        "question": f"{view.task}: {told}" if told else view.task,
+        "question": f"{view.title}: {told}" if told else view.title,
         "drawn": drawn,
         "sentences": [] if crowd else _sentences(view),
         "cautions": [] if crowd else _cautions(view),
@@ -269,7 +269,7 @@ def _signatures(view: TaskView) -> Table:
         rows += [(label, str(metric), str(text)) for metric, text in signatures.items()]
     return Table(
         key=f"{view.slug}-signatures",
-        caption=f"Signatures ({view.task})",
+        caption=f"Signatures ({view.title})",
         frame=pl.DataFrame(rows, schema=dict.fromkeys(("model", "metric", "signature"), pl.String), orient="row"),
         columns=[text_column("Model and metric", "model", "metric"), text_column("Signature", "signature")],
     )

@@ -18,11 +18,12 @@ from kapwa.analysis.result import Analysis
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import table_rows
 from kapwa.report import wording
-from kapwa.report.audit import labelled_board
-from kapwa.report.marks import GUESSING, PEOPLE
+from kapwa.report.audit import board_of
+from kapwa.report.marks import GUESSING, PEOPLE, Estimate
 from kapwa.report.overview import model_average, model_rows
 from kapwa.report.relations import FEW, LEAST, coefficient_cell
-from kapwa.report.table import NONE, Cell, Column, Row, Table, text_column
+from kapwa.report.summaries import mean_over_cultures
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, text_column
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
@@ -30,7 +31,6 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.correlation import pearson
 from kapwa.stats.families import ALPHA
 from kapwa.stats.intervals import mean_estimates
-from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
 from kapwa.tables_io import read_table
 
@@ -40,8 +40,6 @@ _UNGROUPED = (None, "blend-r", "eecc-3")
 # Decimals of a share in per cent: the papers print four of a share.
 _DIGITS = 2
 _NUMBERS = ("value", "low", "high")
-_TEXTS = ("row", "kind", "group", "column", "task", "data", "variant", "metric")
-_SCHEMA = {**dict.fromkeys(_TEXTS, pl.String), **dict.fromkeys(_NUMBERS, pl.Float64), "place": pl.Int64}
 _MEAN_R = "Mean r"
 # Rows of marks: what the papers call them, and the marks that they are of.
 _MARKS = {"guessing": ("Random baseline", GUESSING), "people": ("Human baseline", PEOPLE)}
@@ -84,7 +82,7 @@ def paper_table(
     if name == "eecc-3":
         raise UsageError("The table eecc-3 is of an analysis.", hint="Make one, and name it: kapwa analyze eecc RUN...")
     if name is None:
-        return labelled_board(sources, same, people)
+        return board_of(sources, same, people)
     views = arrange(sources, same)
     columns = [_asked(views, line) for line in layout]
     return _correlations(columns, layout[0]["caption"]) if name == "blend-r" else _of_scores(columns, layout, groups)
@@ -95,7 +93,7 @@ def _of_scores(columns: Sequence[Asked], layout: Sequence[Mapping[str, str]], gr
     by_culture = layout[0]["task"] == "blend/saq"
     labels = list(dict.fromkeys(label for column in columns for label in column.view.labels))
     by_system = read_groups(groups, labels)
-    rows = pl.DataFrame([*(_of_cultures if by_culture else _of_systems)(columns, by_system)], schema=_SCHEMA)
+    rows = pl.DataFrame([*(_of_cultures if by_culture else _of_systems)(columns, by_system)], schema=FRAMES["paper"])
     heads = dict(rows.filter(pl.col("place").is_not_null()).sort("place").select("place", "column").iter_rows())
     note = f"Under each value is its 95% interval. Prompts: {', '.join(dict.fromkeys(one.variant for one in columns))}."
     if by_culture:
@@ -241,16 +239,13 @@ def _of_cultures(columns: Sequence[Asked], groups: Groups) -> Iterator[dict[str,
             yield from row(topic, "topic", column, pl.col(group) == topic, (), None)
 
 
-def _mean(column: Asked, items: Sequence[pl.DataFrame]) -> dict[str, Any]:
+def _mean(column: Asked, items: Sequence[pl.DataFrame]) -> Estimate | None:
     """The mean over systems, then over cultures, each culture counting alike."""
-    means = model_average(items)
-    if not means.height:
-        return {}
-    values, clusters = means["value"].to_numpy(), means["cluster"].to_list()
-    share = holds_shares(column.view.metrics[column.metric], means["value"])
-    if means["culture"].n_unique() == 1:
-        return mean_estimates(values, clusters, binary=share)[0]._asdict()
-    return pooled_mean(values, means["culture"].to_list(), clusters, binary=share)._asdict()
+    means, info = model_average(items), column.view.metrics[column.metric]
+    if means["culture"].n_unique() != 1:
+        return mean_over_cultures(means, info)
+    share = holds_shares(info, means["value"])
+    return mean_estimates(means["value"].to_numpy(), means["cluster"].to_list(), binary=share)[0]._asdict()
 
 
 def _row_head(row: Row) -> Cell:
@@ -306,10 +301,7 @@ def _correlations(columns: Sequence[Asked], caption: str) -> Table:
             Column("Across", lambda row: Cell(wording.isolate(row["row"]), f"{row['n']} {row['over']}")),
             Column("Pearson r", coefficient),
         ],
-        note="Of each system: across cultures, the mean of its short answers in the local language and in English, and "
-        "multiple choice; then the mean of these r. r of means: across systems, the mean over cultures of short "
-        "answers in English, and of multiple choice. Small: 95% intervals, which treat cultures and systems as "
-        "independent samples.",
+        note=wording.NOTES["blend-r"],
     )
 
 
@@ -337,6 +329,5 @@ def _of_analysis(analysis: Analysis, caption: str) -> Table:
             Column("Reject H0", rejected),
             Column("Paired test: p-value", exact("paired_p", ".3g")),
         ],
-        note="The released code estimates variance within and across identities in two ways, so that its test rejects "
-        "where texts do not differ. The paired test has one estimate for both, on the same concepts.",
+        note=wording.NOTES["eecc-3"],
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -25,9 +25,9 @@ from kapwa.people.rating_files import read_ratings, suite_of
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
-from kapwa.report.table import Cell, Column, Row, Table, count_column, text_column
+from kapwa.report.table import Block, Cell, Column, Row, Table, amount_column, count_column, text_column
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import SHARE, clean, culture_name, isolate
+from kapwa.report.wording import NOTES, SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
@@ -38,7 +38,6 @@ from kapwa.tables_io import read_sheet
 COEFFICIENT = {"low": -1.0, "high": 1.0}
 # Columns of tables of labels that name their draw, of the studio and of audits alike.
 _LABEL_COLUMNS = {"draw", "answer", "rater", "rubric"}
-Block = dict[str, Any]  # what the template is told of one kind of form
 
 
 class Sheets(NamedTuple):
@@ -73,7 +72,7 @@ def people_blocks(runs: Sequence[Run], views: Sequence[TaskView], paths: Sequenc
             for culture, found in baselines(choices, items).items():
                 view.add_ceilings(found.ceilings(metrics, note=culture))
                 blocks.append(_choice_block(view, culture, found, made))
-            blocks[-1]["notes"] = dict.fromkeys((*blocks[-1]["notes"], *choices.notes))
+            blocks[-1].notes = dict.fromkeys((*blocks[-1].notes, *choices.notes))
     for path, _ in sheets.choices:
         if path not in used:
             raise UsageError(
@@ -126,7 +125,7 @@ def export_people_csv(
     """
     written = Counter[str]()
     for block in (*people_blocks(runs, arrange(runs, same), paths), *more):
-        for table in (*block["tables"], *block["more"]):
+        for table in (*block.tables, *block.more):
             name = slug(table.key)
             written[name] += 1
             number = f"-{written[name]}" if written[name] > 1 else ""
@@ -178,15 +177,11 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
     items = wording.count(baseline.items, *noun)
     people = wording.count(len(baseline.people), "person", "people")
     between = wording.interval(baseline.mean.low, baseline.mean.high, SHARE)
-    said = [
+    sentences = [
         f"{people} chose the best option in {wording.amount(baseline.mean.value, SHARE)} ({between}) of "
         f"{wording.count(baseline.mean.n, 'choice')} for {items}.{f' On the same items: {models}.' if models else ''}",
         "At least two thirds of those who chose agreed on the best option in "
         f"{wording.amount(baseline.majority.value, SHARE)} of {items}.",
-    ]
-    counts = [
-        count_column(head, name)
-        for head, name in (("Right", "correct"), ("Chosen", "answered"), ("Left empty", "missing"))
     ]
     people_table = Table(
         f"{key}-choices",
@@ -195,7 +190,9 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
         [
             text_column("Person", "rater"),
             Column("Best option", lambda row: tables.score_cell({**row, "n": row["answered"]}, SHARE)),
-            *counts,
+            count_column("Right", "correct"),
+            count_column("Chosen", "answered"),
+            count_column("Left empty", "missing"),
         ],
         "With 95% intervals over other items of this kind, judged by these people.",
     )
@@ -206,43 +203,28 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
         [
             Column("People", lambda row: Cell(f"{row['chose_best']}/{row['of']}")),
             count_column(noun[1].capitalize(), "items"),
-            Column("Share", lambda row: _number(row["share"])),
+            amount_column("Share", "share", SHARE),
         ],
     )
-    return {
-        "title": f"What people chose: {whose}",
-        "sentences": said,
-        "tables": [people_table, best_table],
-        "more": [
-            agreement_table(f"{key}-agreement", f"Agreement between people: {whose}", baseline.agreement, CODINGS),
-            *_remarks(f"{key}-remarks", baseline.remarks, ("item_id",)),
-        ],
-        "criteria": [],
-        "notes": baseline.notes,
-    }
+    agreement = agreement_table(f"{key}-agreement", f"Agreement between people: {whose}", baseline.agreement, CODINGS)
+    more = [agreement, *_remarks(f"{key}-remarks", baseline.remarks, ("item_id",))]
+    return Block(f"What people chose: {whose}", sentences, [people_table, best_table], more, notes=baseline.notes)
 
 
 def rating_block(form: str, ratings: HumanRatings) -> Block:
     """How people rated answers: by model, by culture where there are several, and how far they agree."""
     people = wording.count(ratings.raters, "person", "people")
     names = {criterion.code: criterion.name for criterion in ratings.criteria}
-    return {
-        "title": f"How people rated answers: {form}",
-        "sentences": [
-            f"{people} judged {wording.count(ratings.responses, 'answer')} by {len(names)} yes/no questions."
-        ],
-        "tables": [
-            _share_table(form, ratings, shares) for shares in (ratings.shares, ratings.cultures) if shares.height
-        ],
-        "more": [
-            agreement_table(
-                f"{form}-ratings-agreement", "Agreement between raters, all models", ratings.agreement, names
-            ),
-            *_remarks(f"{form}-ratings-remarks", ratings.remarks, ("model", "item_id")),
-        ],
-        "criteria": [(f"{one.code}: {one.name}", one.question) for one in ratings.criteria],
-        "notes": dict.fromkeys(ratings.notes),
-    }
+    caption = "Agreement between raters, all models"
+    agreement = agreement_table(f"{form}-ratings-agreement", caption, ratings.agreement, names)
+    return Block(
+        f"How people rated answers: {form}",
+        [f"{people} judged {wording.count(ratings.responses, 'answer')} by {len(names)} yes/no questions."],
+        [_share_table(form, ratings, shares) for shares in (ratings.shares, ratings.cultures) if shares.height],
+        [agreement, *_remarks(f"{form}-ratings-remarks", ratings.remarks, ("model", "item_id"))],
+        [(f"{criterion.code}: {criterion.name}", criterion.question) for criterion in ratings.criteria],
+        dict.fromkeys(ratings.notes),
+    )
 
 
 def answer_block(answers: AnswerAgreement) -> Block:
@@ -251,43 +233,35 @@ def answer_block(answers: AnswerAgreement) -> Block:
     people = wording.count(answers.people, "person", "people")
     sentence = f"{people} answered {wording.count(answers.items, 'item')} in their own words."
     table = agreement_table("answers-agreement", "Agreement in people’s own answers", frame, {"answer": "Answer"})
-    return {"title": table.caption, "sentences": [sentence], "tables": [table], "more": [], "criteria": [], "notes": []}
+    return Block(table.caption, [sentence], [table])
 
 
-def preference_block(given: Sequence[Preference]) -> Block:
+def preference_block(preferences: Sequence[Preference]) -> Block:
     """Which of two texts people prefer, a table for each two models."""
-    shown: list[Table] = []
-    more: list[Table] = []
-    sentences = []
-    for number, models in enumerate(dict.fromkeys(one.models for one in given), start=1):
-        found = analyse_preferences([one for one in given if one.models == models])
-        people = wording.count(found.raters, "person", "people")
-        pairs = wording.count(found.pairs, "pair of texts", "pairs of texts")
+    shown, more, sentences = list[Table](), list[Table](), list[str]()
+    for number, models in enumerate(dict.fromkeys(one.models for one in preferences), start=1):
+        result = analyse_preferences([one for one in preferences if one.models == models])
+        people = wording.count(result.raters, "person", "people")
+        pairs = wording.count(result.pairs, "pair of texts", "pairs of texts")
         names = [isolate(clean(name)) for name in models]
         sentences.append(f"{people} compared {pairs}. Text 1 is by {names[0]}, text 2 by {names[1]}.")
         title = f"Which text people prefer: {names[0]} (1), {names[1]} (2)"
-        shown.append(_preference_table(f"pairs-{number}", title, found.shares))
-        if found.agreement.height:
-            frame = found.agreement.select(pl.lit("pair").alias("criterion"), pl.all())
+        shown.append(_preference_table(f"pairs-{number}", title, result.shares))
+        if result.agreement.height:
+            frame = result.agreement.select(pl.lit("pair").alias("criterion"), pl.all())
             caption = f"Agreement between people: {names[0]}, {names[1]}"
             more.append(agreement_table(f"pairs-{number}-agreement", caption, frame, {"pair": "Which is better"}))
     notes = () if more else ("Only one person compared, so agreement is undefined.",)
-    title = "Which text people prefer"
-    return {"title": title, "sentences": sentences, "tables": shown, "more": more, "criteria": [], "notes": notes}
+    return Block("Which text people prefer", sentences, shown, more, notes=notes)
 
 
 def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
-    note = (
-        "With 95% intervals over other items of this kind, compared by these people. Shares of preferences are among "
-        "those who had one. Sides are drawn for each person and pair, so a share for the first text that is far from "
-        "half is an effect of the side, not of the texts."
-    )
     columns = [
         Column("People …", lambda row: Cell(row["share"].capitalize())),
         Column("Count", lambda row: Cell(f"{row['chosen']} of {row['n']}", number=True)),
         Column("Share", lambda row: _number(row["value"], wording.interval(row["low"], row["high"], SHARE))),
     ]
-    return Table(key, caption, shares, columns, note)
+    return Table(key, caption, shares, columns, NOTES["preferences"])
 
 
 def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Table:

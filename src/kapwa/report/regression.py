@@ -70,7 +70,7 @@ class Judgement:
         columns = [
             text_column("Culture", "place"),
             *(amount_column(name.capitalize(), name, info) for name in ("old", "new")),
-            Column("Change", lambda row: Cell(wording.change(row["difference"], info), number=True)),
+            amount_column("Change", "difference", info, signed=True),
             Column("95% interval", lambda row: Cell(_interval(row, info, self.margin), number=True)),
             Column("Loss excluded", lambda row: Cell(_excluded(row, info, self.margin), number=True)),
             text_column("Outcome", "outcome"),

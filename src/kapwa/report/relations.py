@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.overview import model_rows
-from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column, decimal_column
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean
 from kapwa.stats.correlation import (
@@ -140,21 +140,18 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
         shown=kept.with_columns(runs=pl.col("n").max().over("metric_a", "metric_b")),
         by=["metric_a", "metric_b"],
         across=("coefficient", dict(zip(without, heads, strict=True))),
-        note="Under each coefficient is its 95% interval; where there is none, no coefficient is shown. The intervals "
-        "treat models as independent samples, which models of one family are not.",
+        note=wording.NOTES["correlations"],
     )
 
 
 NO_SPREAD = NONE._replace(small="no spread")
 FEW = "too few runs"
+_COEFFICIENT = decimal_column("", "value", ends=("low", "high"))
 
 
-def coefficient_cell(row: Mapping[str, Any] | None, without: str) -> Cell:
+def coefficient_cell(row: Row, without: str) -> Cell:
     """A correlation with its interval; where it has none, no number stands there but why."""
-    if row is None:
-        return NONE._replace(small="no spread")
     if not all(wording.known(row[name]) for name in ("value", "low", "high")):
         spread = wording.known(row["value"]) or without in (UNDEFINED, FEW)
-        return NONE._replace(small=without if spread else "no spread")
-    small = f"{wording.decimal(row['low'], 2)} to {wording.decimal(row['high'], 2)}"
-    return Cell(wording.decimal(row["value"], 2), small, number=True)
+        return NONE._replace(small=without) if spread else NO_SPREAD
+    return _COEFFICIENT.cell(row)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kapwa.report.table import Cell, Table
+from kapwa.report.table import Block, Cell, Table
 from kapwa.report.wording import label_text
 
 if TYPE_CHECKING:
@@ -77,17 +77,17 @@ def _latex(text: str) -> str:
     return escaped.replace("~", r"\textasciitilde ").replace("^", r"\textasciicircum ").replace("−", "$-$")
 
 
-def render_block(block: dict[str, Any]) -> Group:
+def render_block(block: Block) -> Group:
     """Return what people chose or judged (:mod:`kapwa.report.people`) for a terminal."""
     from rich.console import Group
     from rich.text import Text
 
-    shown: list[Any] = [Text(plain(sentence)) for sentence in block["sentences"]]
-    for table in (*block["tables"], *block["more"]):
+    shown: list[Any] = [Text(plain(sentence)) for sentence in block.sentences]
+    for table in (*block.tables, *block.more):
         shown += [Text("\n" + plain(table.caption), style="bold"), terminal_table(table)]
         shown += [Text(plain(table.note), style="dim")] if table.note else []
-    shown += [Text(plain(f"{name}. {question}")) for name, question in block["criteria"]]
-    return Group(*shown, *(Text(plain(f"Note: {note}"), style="yellow") for note in block["notes"]))
+    shown += [Text(plain(f"{name}. {question}")) for name, question in block.criteria]
+    return Group(*shown, *(Text(plain(f"Note: {note}"), style="yellow") for note in block.notes))
 
 
 def new_table(

@@ -26,26 +26,34 @@ from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import holds_shares
 
 
-def equal_mean(
-    view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None, variant: str | None = None
-) -> Estimate | None:
-    """Estimate the mean of a metric (the first headline one) over cultures, each counting alike; None without a value.
-
-    ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
-    ``variant``: None is the main one.
+def mean_over_cultures(items: pl.DataFrame, info: Mapping[str, Any]) -> Estimate | None:
+    """Estimate the mean of ``items`` over their cultures, each counting alike; None without an item.
 
     The interval is clustered by sampled unit, which cultures may share (one question put to all of them); see
     :func:`kapwa.stats.pooled.pooled_mean`. Cultures are taken as they are, not as a sample of cultures.
+    """
+    if not items.height:
+        return None
+    places = items["culture"].to_list(), items["cluster"].to_list()
+    share = holds_shares(info, items["value"])
+    return pooled_mean(items["value"].to_numpy(), *places, binary=share)._asdict()
+
+
+def equal_mean(
+    view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None, variant: str | None = None
+) -> Estimate | None:
+    """Estimate the mean of a metric (the first headline one) over cultures: :func:`mean_over_cultures`.
+
+    ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
+    ``variant``: None is the main one.
     """
     name = metric or view.metric
     items = view.item_values(run, name, variant)
     if stratum is not None:
         items = items.filter(pl.col(stratum[0]) == stratum[1])
-    if not items.height:
-        return None
-    places = items["culture"].to_list(), items["cluster"].to_list()
-    mean = pooled_mean(items["value"].to_numpy(), *places, binary=holds_shares(view.metrics[name], items["value"]))
-    return {**mean._asdict(), "metric": name, "group": "all", "variant": view.variant if variant is None else variant}
+    mean = mean_over_cultures(items, view.metrics[name])
+    where = {"metric": name, "group": "all", "variant": view.variant if variant is None else variant}
+    return mean and {**mean, **where}
 
 
 def across_sentences(view: TaskView) -> list[str]:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from kapwa.files import table_rows
 from kapwa.report import wording
 from kapwa.tables_io import csv_text
 
 Row = Mapping[str, Any]
+_KINDS = {"text": pl.String, "number": pl.Float64, "count": pl.Int64}
+# The columns of frames, which CSV files have too: the rows of ``frames.csv``.
+FRAMES: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+for _row in table_rows(Path(__file__).with_name("frames.csv")):
+    FRAMES[_row["frame"]][_row["column"]] = _KINDS[_row["kind"]]
 
 
 class Cell(NamedTuple):
@@ -96,6 +104,21 @@ class Table:
         return rows
 
 
+@dataclass
+class Block:
+    """What is said of one kind of form, audit or plan: sentences and tables, ``more`` of them folded, then notes.
+
+    ``criteria``: what was asked, each with its question.
+    """
+
+    title: str = ""
+    sentences: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    more: Sequence[Table] = ()
+    criteria: Sequence[tuple[str, str]] = ()
+    notes: Iterable[str] = ()
+
+
 def text_column(head: str, name: str, small: str = "") -> Column:
     """A column of text as it stands in the frame; ``small``: the column that stands small under it."""
     return Column(
@@ -116,6 +139,29 @@ def p_column(head: str, name: str = "p_holm") -> Column:
     return Column(head, lambda row: Cell(wording.p_value(row[name]), number=True))
 
 
-def amount_column(head: str, name: str, info: Mapping[str, Any]) -> Column:
-    """A column of values of one metric; ``info``: how it reads."""
-    return Column(head, lambda row: Cell(wording.amount(row[name], info), number=True))
+def amount_column(
+    head: str, name: str, info: Mapping[str, Any], ends: Sequence[str] = (), *, signed: bool = False
+) -> Column:
+    """A column of values of one metric; ``info``: how it reads.
+
+    ``ends``: the columns of an interval, which stands small under the value where there is one. ``signed``: the values
+    are differences, written with their sign.
+    """
+    write, between = (wording.change, wording.change_interval) if signed else (wording.amount, wording.interval)
+
+    def cell(row: Row) -> Cell:
+        low, high = (row[end] for end in ends) if ends else (None, None)
+        small = between(low, high, info) if wording.known(low) and wording.known(high) else ""
+        return Cell(write(row[name], info), small, number=True)
+
+    return Column(head, cell)
+
+
+def decimal_column(head: str, name: str, digits: int = 2, ends: Sequence[str] = ()) -> Column:
+    """A column of plain numbers; ``ends``: the columns of an interval, which stands small under the number."""
+
+    def cell(row: Row) -> Cell:
+        between = [wording.decimal(row[end], digits) for end in ends if row[end] is not None]
+        return Cell(wording.decimal(row[name], digits), " to ".join(between), number=True)
+
+    return Column(head, cell)

@@ -12,10 +12,10 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.charts import FEW_ITEMS
 from kapwa.report.comparisons import language_facts, variant_name
-from kapwa.report.marks import Estimate
+from kapwa.report.marks import Estimate, Mark
 from kapwa.report.overview import model_rows, topic_means
 from kapwa.report.sentences import of_people_note
-from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, count_column
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import WORDS, clean, isolate, label_text
 
@@ -26,46 +26,40 @@ OUTCOMES = WORDS["outcome"]
 READ = "Right among right and wrong"
 _OTHER_LANGUAGE = "answered_other_language"
 FLAGS = {"too_many": "Too many answers", _OTHER_LANGUAGE: "Other language"}
-_TEXT = dict.fromkeys(("task", "culture", "language", "variant", "group", "stratum", "metric", "model"), pl.String)
-_FLOATS = ("base_floor", "highest_floor", "list_floor", "ceiling", "partially_pooled")
-_RANKS = dict.fromkeys(("rank_low", "rank_high"), pl.Int64)
-_OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
-TIDY: dict[str, Any] = {
-    **_TEXT,
-    **dict.fromkeys(("value", "se", "low", "high"), pl.Float64),
-    **dict.fromkeys(("n", "clusters"), pl.Int64),
-    "method": pl.String,
-    **dict.fromkeys(_FLOATS, pl.Float64),
-    **_RANKS,
-    **dict.fromkeys(("ceiling_low", "ceiling_high", *_OF_CEILING), pl.Float64),
-    **dict.fromkeys(("of_ceiling_metric", "compared"), pl.String),
-}
+_MARKED = ("base_floor", "highest_floor", "list_floor", "ceiling")
+OF_CEILING = ("of_ceiling", "of_ceiling_low", "of_ceiling_high")
 RANKS = "All ranks in a model's column hold together with 95% confidence."
 
 
 def tidy(view: TaskView, estimates: Iterable[tuple[str, Subject | None, Estimate | None]]) -> pl.DataFrame:
-    """Estimates (with model and culture; None: the mean over all) as rows of :data:`TIDY`, with floors and ceiling."""
+    """Estimates (with model and culture; None: the mean over all) as rows of the frame "scores", with marks."""
     rows = []
     for label, subject, row in estimates:
         if row is None:
             continue
         run, metric, whole = view.labels.index(label), row["metric"], row["group"] == "all"
         marks = view.marks(subject, metric, row["variant"], run)
-        facts = {name: row[name] for name in TIDY if name in row} | {"task": view.task, "model": label}
-        for name, mark in zip(_FLOATS, (marks.base, marks.best, marks.listing, marks.top), strict=False):
+        facts = {name: row[name] for name in FRAMES["scores"] if name in row} | {"task": view.task, "model": label}
+        for name, mark in zip(_MARKED, (marks.base, marks.best, marks.listing, marks.top), strict=True):
             facts[name] = mark.value if mark else None
         if view.many and subject is not None and whole and row["variant"] == view.variant:
             pooled = view.pooled_value_and_rank(run, subject, metric)
             if pooled is not None and pooled[1] is not None:
-                facts |= zip(("partially_pooled", *_RANKS), pooled, strict=True)
+                facts |= zip(("partially_pooled", "rank_low", "rank_high"), pooled, strict=True)
                 facts["compared"] = view.compared(metric).words
         if top := marks.top:
             facts |= {"ceiling_low": top.low, "ceiling_high": top.high}
-            if whole:
-                facts |= zip(_OF_CEILING, (top.relative, top.relative_low, top.relative_high), strict=True)
-                facts["of_ceiling_metric"] = None if top.relative is None else top.paired_with or metric
+            facts |= of_ceiling(top, metric) if whole else {}
         rows.append(facts)
-    return pl.DataFrame(rows, schema=TIDY)
+    return pl.DataFrame(rows, schema=FRAMES["scores"])
+
+
+def of_ceiling(top: Mark | None, metric: str) -> dict[str, Any]:
+    """What share of people's score a score is, and by which metric; {} where that is not known."""
+    if top is None or top.relative is None:
+        return {}
+    shares = (top.relative, top.relative_low, top.relative_high)
+    return {**dict(zip(OF_CEILING, shares, strict=True)), "of_ceiling_metric": top.paired_with or metric}
 
 
 def score_cell(row: Row | None, info: Mapping[str, Any], *, strong: bool = False, few: int = 0) -> Cell:
@@ -73,7 +67,7 @@ def score_cell(row: Row | None, info: Mapping[str, Any], *, strong: bool = False
     if row is None or not wording.known(row["value"]):
         return NONE._replace(small="no score" if row else "")
     small = wording.interval(row["low"], row["high"], info)
-    share = [row.get(name) for name in _OF_CEILING]
+    share = [row.get(name) for name in OF_CEILING]
     if all(map(wording.known, share)):
         by = label_text(row["of_ceiling_metric"])
         # People are compared by a metric of their own; another ceiling, such as reference answers, by the same.

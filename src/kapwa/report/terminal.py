@@ -19,7 +19,7 @@ from kapwa.report.render import new_table, plain, terminal_table
 from kapwa.report.sentences import outcome_words
 from kapwa.report.summaries import over_sentences, spread_words
 from kapwa.report.view import TaskView, arrange
-from kapwa.report.wording import label_text
+from kapwa.report.wording import NOTES, label_text
 from kapwa.runs.directory import Run
 from kapwa.runs.manifest import differing
 from kapwa.stats.families import is_clear
@@ -47,6 +47,7 @@ def render_run(run: Run) -> Group:
     n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
     labels = label_table(view) if view.many and run.manifest["data"].get("labels") else None
     measured = f"Measured on {wording.count(n, *view.noun)}"
+    measured += f" over {len(view.subjects)} cultures" if view.many else ""
     measured += f"; variant: {variant_name(view.variant)}." if variants else "."
     others = [wording.count(variants, "other variant")] if variants else []
     others += [wording.count(metrics, "other metric")] if metrics else []
@@ -105,7 +106,7 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     said = over_sentences([{**row, **short} for row in over], metrics.get(first["metric"], {}), ("item", "items"))
     heads = [f"{label_text(row['variant'])}: " if len(over) > 1 else "" for row in over]
     told += [head + sentence for head, sentence in zip(heads, said, strict=True)]
-    told += [_LABELS] if by_label else []
+    told += [NOTES["labels"]] if by_label else []
     head = ", ".join(parts).capitalize()
     columns = [head, "Difference", "95% interval", "p (Holm)", "Detectable", "n", "Verdict"]
     shown, rows = _first_metrics(frame), []
@@ -134,10 +135,6 @@ def render_comparison(frame: pl.DataFrame, metrics: Mapping[str, Mapping[str, An
     return Group(*map(Text, told), table, Text(note, style="dim"))
 
 
-_LABELS = (
-    "The labels of one kind are one family of tests (Holm). A culture may have several labels, so the rows are not "
-    "independent."
-)
 _FIELDS = {"asked": "the items asked", "n": "how many items", "with": "other settings of the model"}
 
 

@@ -66,6 +66,7 @@ class TaskView:
     Attributes:
         labels: The name of each run's system, the same in every view: what is compared is known by it.
         manifest: That of the first run; task and data are the same in all of them.
+        source: The name of the data where a report has others of the same task, else ""; ``title``: the task with it.
         slug: The task's name as it can stand in file names and anchors, with the data's digest.
         headline: The metrics that stand for the task; ``metric`` is the first of them.
         groups: The columns by which results are broken down, over all runs.
@@ -89,6 +90,7 @@ class TaskView:
         """Look up once what every part of a report asks for."""
         manifests = [run.manifest for run in self.runs]
         self.manifest: Mapping[str, Any] = manifests[0]
+        self.source, self.title = "", self.task
         digest = str(self.manifest.get("data", {}).get("digest", ""))
         self.slug = re.sub(r"[^a-z0-9]+", "-", f"{self.task}-{digest[:6]}".lower()).strip("-")
         self.headline: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("headline", ())))
@@ -358,4 +360,11 @@ def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
     for run in runs:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))
         groups.setdefault(key, []).append(run)
-    return [TaskView(task, members, [names[id(run)] for run in members]) for (task, _), members in groups.items()]
+    views = [TaskView(task, members, [names[id(run)] for run in members]) for (task, _), members in groups.items()]
+    named = [(view.task, str(view.manifest.get("data", {}).get("name", ""))) for view in views]
+    tasks = [task for task, _ in named]
+    for view, (task, source) in zip(views, named, strict=True):
+        if tasks.count(task) > 1:
+            view.source = source if named.count((task, source)) == 1 else f"{source} {view.slug[-6:]}"
+            view.title = f"{task}, {label_text(view.source)}"
+    return views

@@ -49,12 +49,13 @@ NOTHING = "–"
 SHARE = {"low": 0.0, "high": 1.0}
 
 
-# What names of a kind are called, in one way and in two: the rows of ``words.csv``.
+# What names of a kind are called, in one way and in two, and notes below tables: the rows of ``words.csv``.
 WORDS: defaultdict[str, dict[str, str]] = defaultdict(dict)
 WORD_PAIRS: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
 for _row in table_rows(Path(__file__).with_name("words.csv")):
     WORDS[_row["kind"]][_row["name"]] = _row["words"]
     WORD_PAIRS[_row["kind"]][_row["name"]] = _row["words"], _row["other"]
+NOTES = WORDS["note"]
 
 
 def clean(text: object) -> str:
@@ -163,10 +164,11 @@ def change(value: float | None, info: Mapping[str, Any], digits: int = 1) -> str
 
 
 def change_interval(low: float | None, high: float | None, info: Mapping[str, Any], digits: int = 1) -> str:
-    """Format the interval of a difference: "−4.1 to +14.0"."""
+    """Format the interval of a difference: "−4.1 to +14.0"; ends beyond what can be stand as in :func:`interval`."""
     if not (known(low) and known(high)):
         return "no interval"
-    return f"{change(low, info, digits)} to {change(high, info, digits)}"
+    span = _span(info)
+    return f"{change(max(low, -span), info, digits)} to {change(min(high, span), info, digits)}"
 
 
 def points(value: float | None, info: Mapping[str, Any], digits: int = 0) -> str:
@@ -188,9 +190,13 @@ def margin(value: float, info: Mapping[str, Any]) -> str:
 
 def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
     """Whether a difference is larger than any that the metric can show; an infinite one is."""
+    return value is not None and (value > _span(info) or value == math.inf)
+
+
+def _span(info: Mapping[str, Any]) -> float:
+    """The largest difference that a metric can show."""
     low, high = info.get("low"), info.get("high")
-    span = math.inf if low is None or high is None else high - low
-    return value is not None and (value > span or value == math.inf)
+    return math.inf if low is None or high is None else float(high - low)
 
 
 def detectable(value: float | None, info: Mapping[str, Any]) -> str:
@@ -242,6 +248,4 @@ def duration(seconds: float | None) -> str:
 
 def _plain_digits(info: Mapping[str, Any]) -> int:
     """Decimals of a metric that is no share: fewer where its range is wide."""
-    low, high = info.get("low"), info.get("high")
-    span = abs(high - low) if low is not None and high is not None else 1.0
-    return 1 if span >= 50 else 3
+    return 1 if 50 <= _span(info) < math.inf else 3

@@ -22,7 +22,7 @@ from kapwa.report.analysis.view import (
     task_words,
     topic_words,
 )
-from kapwa.report.table import NONE, Cell, Column, Table, count_column, p_column
+from kapwa.report.table import NONE, Cell, Column, Table, count_column, decimal_column, p_column
 from kapwa.report.wording import WORD_PAIRS, isolate, label_text
 
 MOST_TOPIC_ROWS = 240
@@ -120,7 +120,6 @@ def quartiles_table(view: AnalysisView) -> Table | None:
             rows.append([*corpus.key, side, *quartiles, frame.height])
     if not rows:
         return None
-    labels = {corpus.key: corpus.label for corpus in view.corpora}
     quartile_names = ("first_quartile", "median", "third_quartile")
     schema = {**_KEY, "side": pl.String, **dict.fromkeys(quartile_names, pl.Float64), "concepts": pl.Int64}
 
@@ -132,7 +131,7 @@ def quartiles_table(view: AnalysisView) -> Table | None:
         caption="Median over concepts, and the quartiles around it",
         frame=pl.DataFrame(rows, schema=schema, orient="row"),
         columns=[
-            Column("Corpus", lambda row: Cell(labels[_key(row)], task_words(row["task"]))),
+            _corpus_column(view),
             Column("", spread, spread=True),
             count_column("Concepts", "concepts"),
         ],
@@ -161,7 +160,7 @@ def tests_table(view: AnalysisView) -> Table:
         Column("Statistic", statistic),
         p_column("p", "p"),
         p_column("p (adjusted)", "p_adjusted"),
-        _size_column("concepts"),
+        count_column("Concepts", "concepts"),
     ]
     return Table(
         key="analysis-tests",
@@ -232,11 +231,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
             count_column("Countries", "countries"),
         ],
         shown=shown.with_columns(countries=pl.Series(counts, dtype=pl.Int64)),
-        note="Small: 95% intervals over concepts, and p under permuted labels; smooth: p under values of other maps "
-        "as smooth and as regional as these. Over countries: 95% interval by leaving groups of countries out. Bold: "
-        "outside what shuffled names and other maps give. "
-        f"{told} Least: the smallest p that so many permutations can give. “As released” ranks the "
-        "countries' names by the alphabet: it is reference only. The CSV holds the same by topic.",
+        note=wording.NOTES["analysis-correlations"].format(partial=told),
     )
 
 
@@ -296,17 +291,10 @@ def corpora_table(view: AnalysisView) -> Table:
         frame=frame,
         columns=[
             _corpus_column(view),
-            *(_size_column(name) for name in ("concepts", "identities", "texts", "tokens", "empty")),
-            Column("Samples", lambda row: Cell(wording.decimal(row["samples"], 1), number=True)),
-            Column("Tokens per text", lambda row: Cell(wording.decimal(row["mean_tokens"], 1), number=True)),
+            *(count_column(name.capitalize(), name) for name in ("concepts", "identities", "texts", "tokens", "empty")),
+            decimal_column("Samples", "samples", 1),
+            decimal_column("Tokens per text", "mean_tokens", 1),
         ],
         shown=pl.DataFrame([corpus.row for corpus in view.corpora], schema=frame.schema),
         note="Samples: texts per identity and concept, on average. Empty texts are included.",
-    )
-
-
-def _size_column(name: str) -> Column:
-    return Column(
-        name.capitalize(),
-        lambda row: Cell(wording.NOTHING if row[name] is None else f"{row[name]:,}", number=True),
     )

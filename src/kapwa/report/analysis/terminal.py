@@ -13,6 +13,7 @@ from kapwa.report import wording
 from kapwa.report.analysis.sentences import headline, variances
 from kapwa.report.analysis.view import AnalysisView, Corpus, Row, fine, span
 from kapwa.report.render import new_table, plain
+from kapwa.report.wording import NOTES
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -36,28 +37,18 @@ def render_analysis(analysis: Analysis) -> Group:
         lines += [Text(""), Text("Do they change as values do?", style="italic"), *_tau_tables(view)]
         partial = analysis.correlations.filter(pl.col("method") == "partial mantel").to_dicts()
         lines += [Text(""), _partial_table(view, partial)] if partial else []
-        lines.append(Text(_KEY + (_WITHOUT + _least(view, partial) if partial else ""), style="dim"))
+        lines.append(Text(NOTES["analysis-terminal"] + (_least(view, partial) if partial else ""), style="dim"))
     warnings = analysis.notes.filter(pl.col("severity") == "warning")["text"]
     lines += [Text(f"Note: {plain(text)}", style="yellow") for text in warnings[:MOST_ROWS]]
     return Group(*lines)
 
 
-_KEY = (
-    "τ: do countries nearer in values get more similar texts? 1 always, 0 no more than by chance, −1 the reverse; mean "
-    "over concepts and countries. Shuffled: 95% of what τ comes to when values are dealt out at random. p smooth: how "
-    "often the values of other maps, as smooth and as regional, give a τ as far from 0. Released: the published "
-    "script's number, which ranks names by the alphabet."
-)
-_WITHOUT = " Partial r: Mantel's r over all pairs of countries, once the distances held fixed are taken out."
-
-
 def _least(view: AnalysisView, partial: Iterable[Row]) -> str:
-    """Say how small the p of the partial tests can be at all."""
-    found = sorted({least for least in map(view.least_p, partial) if least is not None})
-    if not found:
-        return ""
-    least = " to ".join(f"{one:.2g}" for one in dict.fromkeys((found[0], found[-1])))
-    return f" Its p cannot be less than {least}: so many permutations give no smaller one."
+    """Say what partial tests are, and how small their p can be at all."""
+    possible = sorted({least for least in map(view.least_p, partial) if least is not None})
+    least = " to ".join(f"{p:.2g}" for p in dict.fromkeys((*possible[:1], *possible[-1:])))
+    smallest = f" Its p cannot be less than {least}: so many permutations give no smaller one." if least else ""
+    return f" {NOTES['partial']}{smallest}"
 
 
 def _variance_table(view: AnalysisView) -> Table:

@@ -13,7 +13,7 @@ import polars as pl
 from kapwa.analysis.result import Analysis
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.wording import WORD_PAIRS, WORDS, clean, isolate, label_text, truncate
+from kapwa.report.wording import NOTES, WORD_PAIRS, WORDS, clean, isolate, label_text, truncate
 
 Row = Mapping[str, Any]
 TASKS = WORDS["corpus"]
@@ -30,10 +30,6 @@ LISTED_SEPARATELY = frozenset({"versions", "digest", "corpora", "format", "notes
 MOST_FACTS = 80
 MOST_WARNINGS = 6
 _PATHS = frozenset({"path", "source"})
-_PAPER = (
-    "Shaily Bhatt and Fernando Diaz (2024): Extrinsic Evaluation of Cultural Competence in Large Language Models. "
-    "Findings of EMNLP 2024."
-)
 
 
 class CorpusKey(NamedTuple):
@@ -212,11 +208,7 @@ def cautions(view: AnalysisView) -> list[str]:
     said = []
     small = [EMBEDDED in str(corpus.row["model"]).casefold() for corpus in view.corpora]
     if any(small):
-        said.append(
-            f"{'The' if all(small) else 'Some'} texts are by SmolLM2-135M, a model of 135 million parameters. It "
-            "follows a nationality in a prompt loosely, repeats itself, and is often wrong. Its results show that the "
-            "analysis works; they say nothing about what larger models do, nor about any culture."
-        )
+        said.append(f"{'The' if all(small) else 'Some'} {NOTES['tiny-model']}")
     return said + _notes(view)[:MOST_WARNINGS]
 
 
@@ -272,4 +264,4 @@ def citations(view: AnalysisView) -> Sequence[str]:
     """What to cite beside the numbers."""
     version = dict(versions(view.analysis.manifest)).get("kapwa", "")
     kapwa = f"Kapwa {version}".strip() + ", analysis " + isolate(clean(view.analysis.path.name))
-    return [f"{kapwa}, with the signature of each number below.", _PAPER]
+    return [f"{kapwa}, with the signature of each number below.", NOTES["eecc-paper"]]

@@ -54,7 +54,6 @@
     const parts = [...document.querySelectorAll("section.part")];
     const whole = new Map(rows.flatMap(row => [...row.cells]).map(cell => [cell, [...cell.childNodes]]));
     const systems = rows.filter(row => !isMark(row)).map(row => words(row.cells[0]));
-    const heads = [...board.tHead.rows[0].cells].slice(1).map(words);
     const labels = kind => [...new Set(tasks.flatMap(task => task.choices.filter(choice => choice[0] === kind).map(choice => choice[1])))];
     const tools = make("div", { className: "tools filters" });
     const status = make("p", { className: "found" });
@@ -75,7 +74,7 @@
       if (values.length > (name === "Label" ? 0 : 1)) tools.append(labelled(name, selects[name]));
     };
     offer("Group", "All", [...new Set(Object.values(groups))].map(name => [name, name]));
-    offer("Task", "All", tasks.map(({ task }, k) => [k, tasks.filter(other => other.task === task).length > 1 ? heads[k] : task]));
+    offer("Task", "All", tasks.map(({ task }, k) => [k, task]));
     for (const kind of KINDS) offer(kind, "All", labels(kind).sort((a, b) => a.localeCompare(b)).map(name => [name, name]));
     const named = [...tools.children].map(label => label.firstChild.textContent.toLowerCase());
     const search = rows.length > 10 ? [labelled("Show systems whose name contains", box, "grow")] : [];

@@ -15,6 +15,7 @@ from kapwa.judging.rubrics import CANNOT
 from kapwa.people.labelling import agreement_by_culture
 from kapwa.records import Item
 from kapwa.report.people import agreement_table
+from kapwa.report.table import Block
 from kapwa.studio.ratings.events import drawn_item
 from kapwa.tables_io import read_sheet
 
@@ -89,7 +90,7 @@ def label_of(item: Mapping[str, str], values: Mapping[str, str]) -> dict[str, st
     return {"answer": item["id"], item["criterion"]: values.get(item["criterion"]) or CANNOT}
 
 
-def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def label_block(rows: Sequence[Mapping[str, Any]]) -> Block:
     """Return what people said so far as a block of a report; the scores that it corrects need the runs."""
     about, values = ("item_id", "cluster", "variant", "answer", "rater"), {"yes": 1.0, "no": 0.0}
     # An answer's code is one of its draw.
@@ -108,4 +109,4 @@ def label_block(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "The labels correct the scores of the runs they are of: kapwa audit apply RUN --labels DRAW --labels TABLE"
     ]
     criteria = list(dict.fromkeys((row["rubric"], row["asked"]) for row in rows))
-    return {"sentences": sentences, "tables": tables, "more": [], "criteria": criteria, "notes": notes}
+    return Block(sentences=sentences, tables=tables, criteria=criteria, notes=notes)

@@ -24,6 +24,7 @@ from kapwa.people.preferences import BAD, FIRST, PAIR_COLUMNS, SECOND, TIE
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.records import Item
 from kapwa.report.people import choice_block, people_blocks
+from kapwa.report.table import Block
 from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.evaluating import runs_of
@@ -113,7 +114,7 @@ def _row(project: Project, drawn: Drawn, judgement: Judgement) -> dict[str, Any]
     return row | {"first_shown": _PREFERRED[judgement.order[0]], "preferred": _PREFERRED[chosen]}
 
 
-def figures(project: Project, kind: str) -> dict[str, Any]:
+def figures(project: Project, kind: str) -> Block:
     """Return what the people said as a block of a report: title, sentences, tables, notes.
 
     Raises UsageError and DataError where there is nothing to analyse.
@@ -181,7 +182,7 @@ def result(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     try:
         block, error = figures(visit.project, kind), None
     except KapwaError as missing:
-        block, error = {}, missing
+        block, error = Block(), missing
     return show(visit, "result", kind=kind, title=DESKS[kind].title(), found=block, error=error)
 
 
