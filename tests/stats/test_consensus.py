@@ -115,6 +115,14 @@ def test_one_culture_two_cultures_and_somebody_against_all() -> None:
     assert consensus(against, [2] * 60).competence[-1] < -0.5
 
 
+def test_who_shares_no_item_with_one_side_stands_with_the_other() -> None:
+    """The fifth mostly answers as the first does, to other items than the second was asked: what is unknown is no agreement."""
+    first, second = [0] * 20, [1] * 10 + [MISSING] * 10
+    fifth = [MISSING] * 10 + [0] * 8 + [2] * 2
+    said = consensus([first, second, second, first, fifth], [4] * 20, replicates=1).second_side.tolist()
+    assert said[4] == said[0] == said[3] != said[1]
+
+
 def test_guesses_are_not_called_a_culture() -> None:
     """By the ratio alone they would be, nine times in ten."""
     random = np.random.default_rng(1)
