@@ -9,7 +9,7 @@ from benchmarks.simulations.comparisons import DESIGNS, PLANTED, compared, found
 from benchmarks.simulations.heterogeneity import differences, names_wrongly, scores
 from benchmarks.simulations.people_shares import any_named, as_people
 from benchmarks.simulations.shares import over_cultures
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
@@ -56,6 +56,7 @@ def test_the_pooled_mean_is_its_definition(seed: int, several: int, questions: i
 @given(
     st.integers(0, 10_000), st.integers(2, 5), st.integers(2, 8), st.sampled_from([0.0, 0.02, 0.5, 1.0]), st.booleans()
 )
+@example(0, 2, 3, 0.5, True)  # what one culture has above its mean, the other has below, question by question
 @settings(max_examples=60, deadline=None)
 def test_the_mean_of_right_and_wrong_has_korn_and_graubards_interval(
     seed: int, several: int, questions: int, rate: float, shared: bool
