@@ -146,10 +146,10 @@ def test_a_killed_judging_goes_on_and_asks_nothing_twice(
     server = stub(judge={"noise": 0.2, "prose": 0.1}, delay=0.3)
     named = BEHIND_INSPECT if place == "inspect" else ("--judge", "openai:stub")
     words = ["judge", str(judged_runs[0]), *named, "--rubric", "correct", "--base-url", server.url]
-    words += ["--limit", "6", "--concurrency", "8", "-o", "judged"]
+    words += ["--limit", "10", "--concurrency", "8", "-o", "judged"]
     process = subprocess.Popen([str(warm.programs() / "kapwa"), *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
     patience = time.monotonic() + 120
-    while judged(server) < 16 and process.poll() is None and time.monotonic() < patience:
+    while judged(server) < 40 and process.poll() is None and time.monotonic() < patience:
         time.sleep(0.05)
     process.kill()
     process.communicate()
@@ -163,7 +163,7 @@ def test_a_killed_judging_goes_on_and_asks_nothing_twice(
     assert done.returncode == 0, done.stderr
     assert judged(server) - before == durable_replies(tmp_path) - durable > 0, "asked again what was durable"
     options = {"base_url": stub(judge={"noise": 0.2, "prose": 0.1}).url}
-    judge(judged_runs[0], "openai:stub", "correct", out=tmp_path / "once", limit=6, judge_options=options)
+    judge(judged_runs[0], "openai:stub", "correct", out=tmp_path / "once", limit=10, judge_options=options)
     assert said(tmp_path / "judged") == said(tmp_path / "once")
     (rater,) = set(pl.read_csv(tmp_path / "judged" / "verdicts.csv")["rater"])
     assert rater == ("inspect:openai-api/stub/stub" if place == "inspect" else "openai:stub")
