@@ -372,6 +372,15 @@ def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     return ("\ufeff" + csv_text(header, safe)).encode()
 
 
+def schema_of(columns: str) -> dict[str, Any]:
+    """Return the columns of a Polars table, written "name other:whole third:real": texts where no kind stands."""
+    import polars as pl
+
+    kinds = {"": pl.String(), "real": pl.Float64(), "whole": pl.Int64()}
+    parts = (column.partition(":") for column in columns.split())
+    return {name: kinds[kind] for name, _, kind in parts}
+
+
 def read_sheet(path: Path, *, required: Sequence[str] = ()) -> list[Row]:
     """Read a sheet that people filled in as :func:`read_table` does, with every cell as it was before disarming."""
     rows = read_table(path, required=required)

@@ -104,7 +104,7 @@ def test_an_analysis_is_reported_again_with_its_pictures_and_tables(cli: Run, tm
 def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path) -> None:
     many = texts.rows(samples=60)
     texts.write(tmp_path / "answers.parquet", many)
-    command = [sys.executable, "-c", _LISTENS, "analyze", "eecc", "answers.parquet", "--permutations", "5000"]
+    command = [sys.executable, "-c", _LISTENS, "analyze", "eecc", "answers.parquet", "--permutations", "2000"]
     process = subprocess.Popen(
         [*command, "--workers", "2"], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
@@ -120,7 +120,7 @@ def test_ctrl_c_stops_at_once_and_what_is_done_is_kept(cli: Run, tmp_path: Path)
     if process.returncode == 130:  # a quick machine may have finished first
         assert "continues from here" in said
         assert "Traceback" not in said
-        resumed = cli("answers.parquet", "--workers", "1", "--permutations", "5000", "--json")
+        resumed = cli("answers.parquet", "--workers", "1", "--permutations", "2000", "--json")
         assert json.loads(resumed.stdout)["manifest"]["parts"]["kept"] >= kept
 
 

@@ -44,7 +44,7 @@ def test_one_digest_whatever_the_format_and_the_order(tmp_path: Path) -> None:
         assert corpora[0].texts(key).digest == corpora[0].concepts[key].digest
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.tuples(*map(st.sampled_from, ("ab", "xy", "pq", ("Thai", " Thai", "Zulu"), (0.3, 0.7, None)))), min_size=1
@@ -70,7 +70,7 @@ def test_each_row_goes_where_its_own_cells_say(tmp_path_factory: pytest.TempPath
     }
 
 
-@settings(max_examples=40)  # of 108 changes that there are
+@settings(max_examples=20)  # of 108 changes that there are
 @given(st.integers(0, 26), st.sampled_from(["text", "sample", "nationality", "concept"]))
 def test_any_change_changes_the_digest_of_its_concept_alone(tmp_path_factory: pytest.TempPathFactory, i, what) -> None:
     folder = tmp_path_factory.mktemp("digest")

@@ -118,13 +118,13 @@ def groups_of(tmp_path: Path, people: int) -> Path:
 
 def test_an_item_that_is_harder_for_a_group_of_people_is_found(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
-    right = np.vstack([able(random, 200), able(random, 200, {9: 2.5})])
-    audit = audited(tmp_path, right, groups=groups_of(tmp_path, 400))
+    right = np.vstack([able(random, 110), able(random, 110, {9: 2.5})])
+    audit = audited(tmp_path, right, groups=groups_of(tmp_path, 220))
     large = audit.differential.filter(pl.col("size") == "C", pl.col("p_bh") < 0.05)
     assert set(large["item_id"]) == {"s09"}
     lines = audit.errata.filter(pl.col("reason").str.contains("group south"))
     assert lines["item_id"].to_list() == ["s09"]
-    assert "class C, 200 people" in lines["evidence"][0]
+    assert "class C, 110 people" in lines["evidence"][0]
     assert any("would mostly go unseen" in note for note in audit.notes)
 
 

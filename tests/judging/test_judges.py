@@ -302,14 +302,14 @@ def test_runs_that_a_rubric_is_not_for(stub, judged_runs, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_embedded_model_is_a_judge_too(needs_torch, judged_runs, tmp_path: Path) -> None:
+def test_the_embedded_model_is_a_judge_too(smollm2, judged_runs, tmp_path: Path) -> None:
     where = {"culture": "US", "topic": kapwa.open_run(judged_runs[0]).items.filter(culture="US")["topic"][0]}
     settings = {"out": tmp_path / "j", "limit": 1, "where": where}
-    panel = judge(judged_runs[0], "smollm2", "correct", **settings)
+    panel = judge(judged_runs[0], smollm2, "correct", **settings)
     assert panel.verdicts.height == 1
     (row,) = panel.verdicts.iter_rows(named=True)
     assert row["rater"].startswith("smollm2@")
     assert row["state"] in ("judged", "cannot-assess", "unparsed")
     assert panel.record["judges"][0]["tokens_written"] > 0
-    again = judge(judged_runs[0], "smollm2", "correct", **settings)
+    again = judge(judged_runs[0], smollm2, "correct", **settings)
     assert again.verdicts.equals(panel.verdicts)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kapwa.errors import DataError, UsageError
+from kapwa.judging.asking import asked_of
 from kapwa.judging.rubrics import load_rubric, shipped_rubrics
 from kapwa.registry import load
 
@@ -114,6 +115,14 @@ def test_criteria_of_a_suite_may_have_words_in_other_languages(tmp_path: Path) -
     rubric = load_rubric(written(tmp_path, text + "{en: 'Is it legal?', fil: 'Legal ba?'}}\n"))
     assert [c.code for c in rubric.criteria] == ["Fac", "Gra", "Spe", "Coh", "Cac", "Csa", "Leg"]
     assert rubric.criteria[-1].question["fil"] == "Legal ba?"
+
+
+def test_people_read_the_question_in_a_language_whatever_its_region() -> None:
+    """A judge did, and people with questions in es-MX or tl were asked in English alone."""
+    asked = asked_of("correct")
+    assert asked.in_language("es-MX") == asked.in_language("es") == "¿Es correcta la respuesta? (Is the answer right?)"
+    assert asked.in_language("tl") == asked.in_language("fil") != asked.in_language("en-GB") == "Is the answer right?"
+    assert asked.in_language("sw") == "Is the answer right?"
 
 
 TABLE = "item_id,code,question,weight,question_fil\nfil01,c1,Does it say to sit down?,2,Umuupo ba?\n"

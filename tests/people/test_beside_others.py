@@ -6,7 +6,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kapwa.people.quality import beside_others
@@ -31,21 +31,18 @@ def slowly(answers: dict[str, dict[str, str]], person: str) -> tuple[float | Non
         max_size=6,
     )
 )
+@example({"1": {"a": "x", "b": "x"}, "2": {"a": "x", "c": "y"}})  # b and c share nothing: of nobody it can be told
 def test_agreement_beside_others_is_counted_item_by_item(answers: dict[str, dict[str, str]]) -> None:
     beside = beside_others(answers)
     assert beside.keys() == {name for by_person in answers.values() for name in by_person}
+    pairs = {pair for by_person in answers.values() for pair in combinations(sorted(by_person), 2)}
     for person, row in beside.items():
         value, n = slowly(answers, person)
         assert row.agreement.n == n
         assert row.agreement.value == (None if value is None else pytest.approx(value))
-        shared = {
-            other
-            for by_person in answers.values()
-            for first, other in ((*pair,) for pair in combinations(sorted(by_person), 2))
-            if person in (first, other)
-            for other in (other if first == person else first,)
-        }
-        assert (row.competence is None) == (len(shared) < 2)
+        others = [name for name in PEOPLE if name != person]
+        threes = [{*combinations(sorted((person, *two)), 2)} for two in combinations(others, 2)]
+        assert (row.competence is None) == (not any(three <= pairs for three in threes))
 
 
 def test_competence_is_that_of_the_consensus_model() -> None:

@@ -105,8 +105,10 @@ def continuous_rows(draws: int) -> Iterator[tuple[str, list[float]]]:
     kinds = (("normal", normal, 0.0), ("skewed (lognormal)", lognormal, float(np.exp(0.5))))
     for (name, sizes), (kind, make, truth) in itertools.product(DESIGNS.items(), kinds):
         values = make(sizes, 0.3, draws, 2)
-        cells = [mean_coverage(values, sizes, truth, interval=way) for way in ("analytic", "bootstrap")]
-        yield f"{name}, {kind}", [*cells, plain_percentile_coverage(values, sizes, truth)]
+        compared = paired_differences(values, 0 * values, labels(sizes), permutations=100)
+        bootstrap = coverage(column(compared, "boot_low"), column(compared, "boot_high"), truth)
+        cells = [mean_coverage(values, sizes, truth), bootstrap, plain_percentile_coverage(values, sizes, truth)]
+        yield f"{name}, {kind}", cells
 
 
 def paired_rows(draws: int) -> Iterator[tuple[str, list[float]]]:

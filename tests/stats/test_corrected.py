@@ -256,6 +256,21 @@ def test_an_error_that_both_runs_share_cancels() -> None:
     assert swapped[0].p_value == pytest.approx(row.p_value)
 
 
+def test_the_bias_of_a_difference_runs_from_minus_2_to_2() -> None:
+    """A scorer that says the opposite of people on both sides had a bias of 1 at most, and at times no interval."""
+    sides = [np.where(np.arange(100) < place, 1.0, 0.0) for place in (70, 30)]
+    drawn = np.arange(100) % 2 == 0
+    labels = [np.where(drawn, 1 - side, np.nan) for side in sides]
+    (row,) = corrected_difference(*sides, *labels, np.full(100, 0.5), ["x"] * 100, range(100))
+    assert row.bias == pytest.approx((row.automatic or 0) - (row.people or 0)) == pytest.approx(0.8)
+    ones, zeros = np.ones(100), np.zeros(100)
+    labels = [np.where(drawn, side, np.nan) for side in (zeros, ones)]
+    (row,) = corrected_difference(ones, zeros, *labels, np.full(100, 0.5), ["x"] * 100, range(100))
+    assert (row.automatic, row.people, row.bias, row.bias_high) == (1, -1, 2, 2)
+    assert row.bias_low is not None
+    assert 1.5 < row.bias_low < 2
+
+
 def test_the_p_value_is_that_of_the_printed_interval() -> None:
     random = np.random.default_rng(4)
     for step in range(40):

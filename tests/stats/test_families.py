@@ -184,6 +184,17 @@ def test_the_lower_side_is_raised_whichever_it_is() -> None:
     assert one_way["undone_by"].null_count() == 0
 
 
+def test_a_verdict_that_stands_even_if_all_judged_wrong_were_right_has_no_such_share() -> None:
+    """Most answers of the lower side were refused, and refusals are not raised."""
+    random = np.random.default_rng(4)
+    a, b = score_rows(random, 0.9, "a", 60), score_rows(random, 0.3, "a", 60)
+    refused = pl.when(pl.col("outcome") == "wrong", pl.col("item_id") != "a0").then(pl.lit("refused"))
+    b = b.with_columns(outcome=refused.otherwise("outcome"))
+    told = with_undone_shares(compared(a, b), {"A": a, "B": b}, {"sem_b": True})
+    assert told.filter(pl.col("p_holm") < 0.05).height
+    assert told["undone_by"].null_count() == told.height
+
+
 def test_tests_of_whether_cultures_differ_are_one_family_over_models() -> None:
     cultures, questions = (part.ravel() for part in np.indices((4, 40)))
     random = np.random.default_rng(10)

@@ -133,14 +133,13 @@ def test_missing_values_are_left_out_of_their_own_column_only() -> None:
 def test_bootstrap_is_seeded_and_blind_to_other_columns() -> None:
     matrix = np.stack([VALUES, VALUES**2], axis=1)
     matrix[CLUSTERS == 4, 1] = np.nan
-    found = mean_estimates(matrix, CLUSTERS, interval="bootstrap", seed=3)
-    alone = [mean_estimate(matrix[:, i], CLUSTERS, interval="bootstrap", seed=3) for i in (0, 1)]
-    for one, column in zip(alone, (0, 1), strict=True):
-        assert (one.low, one.high, one.n) == near((found[column].low, found[column].high, found[column].n), rel=1e-12)
-    other = mean_estimate(VALUES, CLUSTERS, interval="bootstrap", seed=4)
-    assert (other.low, other.high) != (found[0].low, found[0].high)
-    analytic = mean_estimate(VALUES, CLUSTERS)
-    assert found[0].low == pytest.approx(analytic.low, abs=0.35 * analytic.se)
+    both = paired_differences(matrix, 0 * matrix, CLUSTERS, seed=3)
+    for column, compared in enumerate(both):
+        (alone,) = paired_differences(matrix[:, column], 0 * matrix[:, column], CLUSTERS, seed=3)
+        assert (alone.boot_low, alone.boot_high) == near((compared.boot_low, compared.boot_high), rel=1e-12)
+    (other,) = paired_differences(VALUES, 0 * VALUES, CLUSTERS, seed=4)
+    assert (other.boot_low, other.boot_high) != (both[0].boot_low, both[0].boot_high)
+    assert both[0].boot_low == pytest.approx(both[0].low, abs=0.35 * both[0].se)
 
 
 def test_all_right_gives_a_worst_case_interval_with_a_width() -> None:
@@ -180,10 +179,9 @@ def test_means_of_samples_count_as_more_than_one_trial() -> None:
     ],
 )
 def test_what_data_cannot_tell_is_none(values: list, clusters: list, binary: bool, method: str, value: float) -> None:
-    for interval in ("analytic", "bootstrap"):
-        one = mean_estimate(values, clusters, binary=binary, interval=interval)
-        assert (one.method, one.se, one.low, one.high) == (method, None, None, None)
-        assert one.value == near(value)
+    one = mean_estimate(values, clusters, binary=binary)
+    assert (one.method, one.se, one.low, one.high) == (method, None, None, None)
+    assert one.value == near(value)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +192,6 @@ def test_what_data_cannot_tell_is_none(values: list, clusters: list, binary: boo
         (([1.0, 2.0], ["a", float("nan")]), {}, DataError, "row 2"),
         (([1.0, 2.0], None), {"binary": True}, DataError, "outside 0 to 1"),
         (([1.0, np.inf], None), {}, DataError, "infinite"),
-        (([1.0, 2.0], None), {"interval": "bayes"}, UsageError, "bayes"),
-        (([1.0, 2.0], None), {"interval": "bootstrap", "replicates": 5}, UsageError, "100"),
         ((np.zeros((2, 2, 2)), None), {}, UsageError, "not of shape"),
         (([1.0], [1.0, 2.0], None), {}, UsageError, "shape"),
         (([1.0, 3.0], [1.0, 0.0], None), {"binary": True}, DataError, "outside 0 to 1"),

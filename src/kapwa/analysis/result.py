@@ -14,6 +14,7 @@ import polars as pl
 from kapwa.errors import RunError, UsageError, nearest
 from kapwa.files import jsonable, table_rows
 from kapwa.runs.directory import Tables, load_manifest, read_table, table_of
+from kapwa.tables_io import schema_of
 
 FORMAT = 1
 NAME = "analysis.json"
@@ -26,15 +27,7 @@ Schema = Mapping[str, pl.DataType]
 # What each table holds, and its columns: those of numbers say of which kind, the others are text. A corpus is known by
 # its label (corpus) and its task together. NaN is never written: what cannot be told is null.
 _TABLES: Final = {row["table"]: row for row in table_rows(Path(__file__).with_name("tables.csv"))}
-_KINDS: Final = {"real": pl.Float64(), "whole": pl.Int64(), "": pl.String()}
-
-
-def _schema(columns: str) -> Schema:
-    parts = (column.partition(":") for column in columns.split())
-    return {name: _KINDS[kind] for name, _, kind in parts}
-
-
-SCHEMAS: Final[Mapping[str, Schema]] = {name: _schema(row["columns"]) for name, row in _TABLES.items()}
+SCHEMAS: Final[Mapping[str, Schema]] = {name: schema_of(row["columns"]) for name, row in _TABLES.items()}
 
 
 def _table(name: str) -> Any:

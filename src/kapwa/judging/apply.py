@@ -21,30 +21,22 @@ from kapwa.runs.manifest import signature
 from kapwa.stats.corrected import Corrected, corrected_difference, corrected_means, corrected_over_strata
 from kapwa.stats.families import family_words, members
 from kapwa.stats.significance import holm
+from kapwa.tables_io import schema_of
 
 # Tables of single answers and labels.
 _SINGLE = ("verdicts", "answers")
-_ESTIMATE = {
-    **dict.fromkeys(("n", "labelled", "clusters"), pl.Int64),
-    **dict.fromkeys((f"{what}{end}" for what in ("automatic", "people") for end in ("", "_low", "_high")), pl.Float64),
-    **dict.fromkeys(("value", "low", "high", "bias", "bias_low", "bias_high", "weight", "saving"), pl.Float64),
-    **dict.fromkeys(("use", "reason"), pl.String),
-    **dict.fromkeys(("shown", "shown_low", "shown_high"), pl.Float64),
-}
+_ESTIMATE = schema_of(
+    "n:whole labelled:whole clusters:whole automatic:real automatic_low:real automatic_high:real "
+    "people:real people_low:real people_high:real value:real low:real high:real bias:real bias_low:real bias_high:real "
+    "weight:real saving:real use reason shown:real shown_low:real shown_high:real"
+)
 _OF_SCORER = tuple(
     name for name in _ESTIMATE if name.startswith(("automatic", "bias", "value", "low", "high", "weight", "saving"))
 )
-_WHERE = {**dict.fromkeys(("culture", "language", "variant", "metric"), pl.String), "strata": pl.Int64}
-SCORE_SCHEMA = {"system": pl.String, **_WHERE, **_ESTIMATE, "signature": pl.String}
-DIFFERENCE_SCHEMA = {
-    **{"a": pl.String, "b": pl.String, **_WHERE, **_ESTIMATE},
-    **{"p_value": pl.Float64, "p_holm": pl.Float64, "family": pl.String},
-}
-PROPOSAL_SCHEMA = {
-    **dict.fromkeys(("item_id", "culture", "language", "question", "group", "wording"), pl.String),
-    **dict.fromkeys(("votes", "raters"), pl.Int64),
-    **dict.fromkeys(("draw", "rubric"), pl.String),
-}
+_WHERE = schema_of("culture language variant metric strata:whole")
+SCORE_SCHEMA = {"system": pl.String(), **_WHERE, **_ESTIMATE, "signature": pl.String()}
+DIFFERENCE_SCHEMA = {**schema_of("a b"), **_WHERE, **_ESTIMATE, **schema_of("p_value:real p_holm:real family")}
+PROPOSAL_SCHEMA = schema_of("item_id culture language question group wording votes:whole raters:whole draw rubric")
 
 
 @dataclass(frozen=True)

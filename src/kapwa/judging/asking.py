@@ -34,8 +34,7 @@ class Asked(NamedTuple):
 
     def in_language(self, language: str) -> str:
         """Return the question in a language, with the English after it; in English where no other is known."""
-        words = self.question.get(language, "")
-        return f"{words} ({self.question['en']})" if words and language != "en" else self.question["en"]
+        return in_language(self.question, language, "{} ({})")
 
 
 def asked_of(rubric: str | Path, runs: Sequence[Run] = ()) -> Asked:

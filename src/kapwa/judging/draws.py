@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.datasets.sheets import DRAW, FORMATS, Column, Sheet, render, shuffled, write_files
+from kapwa.datasets.sheets import DRAW, Column, Sheet, render, shuffled, write_files
 from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import digest
 from kapwa.judging.asking import Asked, asked_of
@@ -254,9 +254,7 @@ class Drawn(NamedTuple):
     notes: tuple[str, ...]
 
 
-def write_draw(
-    made: Draw, runs: Sequence[Run], out: str | Path, *, people: int = 2, formats: Sequence[str] = FORMATS
-) -> Drawn:
+def write_draw(made: Draw, runs: Sequence[Run], out: str | Path, *, people: int = 2) -> Drawn:
     """Write the draw, its key, and for each culture a folder with a blinded sheet for each of ``people`` persons.
 
     Rows are shuffled for every person anew. Raises UsageError for a folder that holds a draw already.
@@ -277,7 +275,7 @@ def write_draw(
             form_id = f"{made.id}-{folder}-p{person}"
             rows = [row for i in order for row in _sheet_rows(answers[i], questions, form_id, made.asked)]
             sheet = _sheet(f"{folder}-p{person}", rows, (made.asked.criterion, question), instructions)
-            files |= {f"{folder}/{name}": content for name, content in render(sheet, formats).items()}
+            files |= {f"{folder}/{name}": content for name, content in render(sheet).items()}
         files[f"{folder}/audit-instructions.md"] = instructions.encode()
     sheets = tuple(out / name for name in files if not name.endswith(".md"))
     asked = {name: value for name, value in made.asked._asdict().items() if value}

@@ -22,7 +22,7 @@ from kapwa.errors import DataError, UsageError, nearest
 from kapwa.files import jsonable
 from kapwa.people.answers import holds_answers, read_answers
 from kapwa.people.choice_files import read_choices
-from kapwa.people.consensus import KEYS, LEAST_PEOPLE, columns_of_kinds, has_options, shared_keys
+from kapwa.people.consensus import KEYS, LEAST_PEOPLE, has_options, shared_keys
 from kapwa.people.filled_sheets import cell_of, refuse_repeats
 from kapwa.people.forms import options_of
 from kapwa.records import Item
@@ -34,7 +34,7 @@ from kapwa.stats.differential import DELTA, ENOUGH_ROWS, LEAST_ROWS, differentia
 from kapwa.stats.intervals import mean_estimates
 from kapwa.stats.significance import benjamini_hochberg
 from kapwa.suites.items import grouped
-from kapwa.tables_io import read_sheet
+from kapwa.tables_io import read_sheet, schema_of
 
 ALPHA = 0.05
 # So many of BLEnD's five people without an answer leave a question without one.
@@ -44,14 +44,14 @@ CONTRASTS = {"variant": "item_id", "culture": "cluster", "group": "item_id"}
 
 
 # One answer of a system (its samples averaged) or a person: how far it was right, and the option or text chosen.
-ANSWERS = columns_of_kinds("who rater group item_id variant culture cluster choice", "value")
-ITEMS = columns_of_kinds(
-    "who item_id variant culture dead twins length",
-    "share low high discrimination discrimination_low discrimination_high p_bh",
-    "n",
+ANSWERS = schema_of("who rater group item_id variant culture cluster choice value:real")
+ITEMS = schema_of(
+    "who item_id variant culture dead twins length share:real low:real high:real "
+    "discrimination:real discrimination_low:real discrimination_high:real p_bh:real n:whole"
 )
-DIFFERENTIAL = columns_of_kinds(
-    "who by focal item_id size matching", "odds_ratio delta low high chi2 p_value p_bh", "n_focal n_others"
+DIFFERENTIAL = schema_of(
+    "who by focal item_id size matching odds_ratio:real delta:real low:real high:real chi2:real p_value:real p_bh:real "
+    "n_focal:whole n_others:whole"
 )
 
 

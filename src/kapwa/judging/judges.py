@@ -30,12 +30,17 @@ from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.runner import resumable
 from kapwa.runs.store import AnswerStore
 from kapwa.stats.intervals import mean_estimates
+from kapwa.tables_io import schema_of
 
 REPLIES = "judge-answers.sqlite"
 NOT_CALIBRATED = "not calibrated"
 # Tokens of a reply: of a verdict with its code, of the braces, of a list of spans.
 _TOKENS, _BASE, _TOKENS_OF_SPANS = 24, 40, 1024
 AS_IS = Change()
+SUMMARY_SCHEMA = schema_of(
+    "rater system culture variant criterion judged:whole value:real low:real high:real "
+    "cannot_assess:whole inconsistent:whole unparsed:whole calibration"
+)
 
 
 class Asked(NamedTuple):
@@ -223,9 +228,8 @@ def _of_samples(readings: Sequence[Reading]) -> Reading:
 def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return each judge's mean by system, culture, variant and criterion, with the counts of what it did not judge.
 
-    Columns ``rater, system, culture, variant, criterion, judged, value, low, high, cannot_assess, inconsistent,
-    unparsed`` and ``calibration``, which says that no value was corrected by people. Intervals are clustered by
-    question: they leave out that the judge errs.
+    Columns are those of :data:`SUMMARY_SCHEMA`; ``calibration`` says that no value was corrected by people. Intervals
+    are clustered by question: they leave out that the judge errs.
     """
     keys = ("rater", "system", "culture", "variant", "criterion")
     rows = []
@@ -237,7 +241,4 @@ def summarise(verdicts: pl.DataFrame) -> pl.DataFrame:
         unparsed = part.filter(state="unparsed").height
         counted = (cannot.height - swayed, swayed, unparsed)
         rows.append((*key, mean.n, mean.value, mean.low, mean.high, *counted, NOT_CALIBRATED))
-    counts = ("cannot_assess", "inconsistent", "unparsed")
-    schema: dict[str, Any] = {**dict.fromkeys(keys, pl.String), "judged": pl.Int64}
-    schema |= {**dict.fromkeys(("value", "low", "high"), pl.Float64), **dict.fromkeys(counts, pl.Int64)}
-    return pl.DataFrame(rows, schema={**schema, "calibration": pl.String}, orient="row")
+    return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")

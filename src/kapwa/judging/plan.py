@@ -13,15 +13,12 @@ from kapwa.judging.apply import corrected_rows
 from kapwa.judging.draws import STRATUM
 from kapwa.stats.corrected import Corrected, LabelPlan, labels_needed
 from kapwa.stats.intervals import mean_estimates
+from kapwa.tables_io import schema_of
 
-PLAN_SCHEMA = {
-    **dict.fromkeys(STRATUM, pl.String),
-    **dict.fromkeys(("questions", "labels", "people", "corrected"), pl.Int64),
-    "saving": pl.Float64,
-    **dict.fromkeys(("use", "reason", "grounds"), pl.String),
-    "answers": pl.Int64,
-    "hours": pl.Float64,
-}
+PLAN_SCHEMA = schema_of(
+    "culture language variant questions:whole labels:whole people:whole corrected:whole "
+    "saving:real use reason grounds answers:whole hours:real"
+)
 # Half-widths of intervals for which missing labels are counted, and what the counts are called.
 WIDTHS = (0.1, 0.05)
 MISSING, LABELS_FOR = ("missing_10", "missing_5"), ("labels_10", "labels_5")

@@ -17,6 +17,7 @@ from kapwa.judging.prompts import Change, has_neutral_words
 from kapwa.people.agreement import ANSWER, PLACE
 from kapwa.runs.directory import brief_model
 from kapwa.stats.intervals import mean_estimates
+from kapwa.tables_io import schema_of
 
 # Each probe, and what is changed.
 PROBES = {
@@ -29,8 +30,7 @@ PROBES = {
 }
 INCONSISTENT, FIRST_EACH_TIME = "inconsistent", "takes the first each time"
 ITSELF, ANOTHER = "names: itself", "names: another model"
-_NUMBERS: dict[str, Any] = {"n": pl.Int64, **dict.fromkeys(("value", "low", "high"), pl.Float64)}
-PROBE_SCHEMA = {**dict.fromkeys(("rater", "probe", "criterion", "measure"), pl.String), **_NUMBERS, "note": pl.String}
+PROBE_SCHEMA = schema_of("rater probe criterion measure n:whole value:real low:real high:real note")
 
 
 def probes_of(wanted: Sequence[str], *, pairs: bool) -> tuple[str, ...]:

@@ -69,11 +69,11 @@ Code = Annotated[str, AfterValidator(_code)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-def in_language(texts: Mapping[str, str], language: str) -> str:
-    """Return a text in ``language``, where there is one, with the English beside it."""
+def in_language(texts: Mapping[str, str], language: str, both: str = "{}\n(In English: {})") -> str:
+    """Return a text in ``language``, where there is one, with the English beside it, in the form of ``both``."""
     near = (tag for tag in texts if canonical(tag) == canonical(language))
     tag = language if language in texts else next(near, "en")
-    return texts["en"] if tag == "en" else f"{texts[tag]}\n(In English: {texts['en']})"
+    return texts["en"] if tag == "en" else both.format(texts[tag], texts["en"])
 
 
 class _Part(BaseModel):

@@ -15,23 +15,17 @@ import polars as pl
 from kapwa.errors import DataError, UsageError
 from kapwa.judging.verdicts import typed
 from kapwa.stats.transport import Audited, carried_bias
-from kapwa.tables_io import read_sheet
+from kapwa.tables_io import read_sheet, schema_of
 
 ANSWERS = "answers.csv"
 # Every answer of an audit; ``label``: the mean of what people say, null where nobody labelled or could assess it.
-AUDITED_SCHEMA = {
-    **dict.fromkeys(("system", "item_id", "variant"), pl.String),
-    "sample": pl.Int64,
-    **dict.fromkeys(("culture", "language", "cluster", "rubric", "scorer"), pl.String),
-    **dict.fromkeys(("value", "label", "probability"), pl.Float64),
-}
-CARRIED_SCHEMA = {
-    **dict.fromkeys(("culture", "language", "variant", "system", "state"), pl.String),
-    **dict.fromkeys(("before", "after", "change", "low", "high"), pl.Float64),
-    **dict.fromkeys(("labelled_before", "labelled"), pl.Int64),
-    "outside": pl.Float64,
-    "needed": pl.Int64,
-}
+AUDITED_SCHEMA = schema_of(
+    "system item_id variant sample:whole culture language cluster rubric scorer value:real label:real probability:real"
+)
+CARRIED_SCHEMA = schema_of(
+    "culture language variant system state before:real after:real change:real low:real high:real "
+    "labelled_before:whole labelled:whole outside:real needed:whole"
+)
 
 
 def read_audited(folder: str | Path) -> pl.DataFrame:

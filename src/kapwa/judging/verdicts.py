@@ -15,7 +15,7 @@ import polars as pl
 from kapwa.datasets.sheets import header_of, sheet_files
 from kapwa.errors import DataError, nearest
 from kapwa.people.filled_sheets import Cell, cell_of, refuse_repeats
-from kapwa.tables_io import Row, read_sheet
+from kapwa.tables_io import Row, read_sheet, schema_of
 
 State = Literal["judged", "cannot-assess", "unparsed"]
 STATES: tuple[State, ...] = ("judged", "cannot-assess", "unparsed")
@@ -24,17 +24,8 @@ OVERALL = "overall"
 _MOST_SAMPLES = 10**9
 
 # Which answer of which system was judged; ``system`` is the label of the run's system, ``run`` its signature.
-ANSWER_SCHEMA = {
-    **dict.fromkeys(("draw", "answer", "run", "system", "item_id", "variant"), pl.String),
-    "sample": pl.Int64,
-    **dict.fromkeys(("culture", "language", "cluster"), pl.String),
-}
-VERDICT_SCHEMA = {
-    **ANSWER_SCHEMA,
-    **dict.fromkeys(("rater", "kind", "rubric", "criterion", "state"), pl.String),
-    "value": pl.Float64,
-    "remark": pl.String,
-}
+ANSWER_SCHEMA = schema_of("draw answer run system item_id variant sample:whole culture language cluster")
+VERDICT_SCHEMA = {**ANSWER_SCHEMA, **schema_of("rater kind rubric criterion state value:real remark")}
 
 
 class Verdict(NamedTuple):

@@ -10,16 +10,12 @@ import polars as pl
 
 from kapwa.stats.agreement import Coefficient, bootstrap_interval
 from kapwa.stats.intervals import mean_estimates
+from kapwa.tables_io import schema_of
 
 # A row a unit, a column a rater, None where a rater gave no answer.
 Table = Sequence[Sequence[Any]]
 
-SCHEMA = {
-    "coefficient": pl.String,
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("units", "raters"), pl.Int64),
-    "note": pl.String,
-}
+SCHEMA = schema_of("coefficient value:real low:real high:real units:whole raters:whole note")
 NAMES = {
     "percent": "Agreement",
     "cohen": "Cohen's κ, mean of pairs",
@@ -31,12 +27,8 @@ COEFFICIENTS: tuple[Coefficient, ...] = ("percent", "cohen", "fleiss", "krippend
 # Which answer of which run a verdict is on, and by which criterion.
 ANSWER = ("run", "item_id", "variant", "sample")
 PLACE = (*ANSWER, "criterion")
-_RATES = {"n": pl.Int64, **dict.fromkeys(("value", "low", "high"), pl.Float64)}
-JUDGE_SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(("rater", "criterion", "coefficient", "between"), pl.String),
-    **_RATES,
-}
-RISK_SCHEMA: dict[str, Any] = {**dict.fromkeys(("rater", "criterion"), pl.String), "coverage": pl.Float64, **_RATES}
+JUDGE_SCHEMA = schema_of("rater criterion coefficient between n:whole value:real low:real high:real")
+RISK_SCHEMA = schema_of("rater criterion coverage:real n:whole value:real low:real high:real")
 MOST_PAIRED = 100  # 4,950 pairs; a thousand people would make half a million, and fill the memory
 
 

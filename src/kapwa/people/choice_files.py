@@ -29,15 +29,15 @@ from kapwa.people.filled_sheets import REMARKS, Cell, answer_of, cell_of, read_f
 from kapwa.people.forms import CHOICE_KEY, options_of
 from kapwa.records import Item
 from kapwa.suites.items import grouped
-from kapwa.tables_io import Row, read_sheet
+from kapwa.tables_io import Row, read_sheet, schema_of
 
 # Columns of the wide layout that are not raters.
 NOT_RATERS = frozenset(
     ("item_id", "form_id", "variant", "culture", "language", "category", "topic", "cluster", "prompt", *REMARKS)
 )
 _OPTION = re.compile(r"option_(\d+)")
-_REMARKS = dict.fromkeys(("item_id", "rater", "remark"), pl.String)
-_SCHEMA = {"item_id": pl.String, "rater": pl.String, "option": pl.Int64, "path": pl.String, "row": pl.Int64}
+_REMARKS = schema_of("item_id rater remark")
+_SCHEMA = schema_of("item_id rater option:whole path row:whole")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from kapwa.people.forms import options_of
 from kapwa.records import Floor, Item
 from kapwa.stats.agreement import pairwise_kappa
 from kapwa.stats.intervals import Estimate, mean_estimates
+from kapwa.tables_io import schema_of
 
 CODINGS = {
     "position": "by position on a shuffled sheet (as published)",
@@ -167,9 +168,8 @@ def _people(
         accuracy = _flat_estimate([[line[index]] for line in right], clusters)
         correct = sum(line[index] == 1 for line in right)
         rows.append((rater, accuracy.value, accuracy.low, accuracy.high, correct, accuracy.n, missing[rater]))
-    numbers = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-    counts = {"correct": pl.Int64, "answered": pl.Int64, "missing": pl.Int64}
-    return pl.DataFrame(rows, schema={"rater": pl.String, **numbers, **counts}, orient="row")
+    schema = schema_of("rater value:real low:real high:real correct:whole answered:whole missing:whole")
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _table(marks: Sequence[tuple[int, int]]) -> pl.DataFrame:
@@ -178,7 +178,7 @@ def _table(marks: Sequence[tuple[int, int]]) -> pl.DataFrame:
     people = max(of for _, of in marks)
     cells = {*counts, *((best, people) for best in range(people + 1))}
     rows = [(best, of, counts[best, of], counts[best, of] / len(marks)) for best, of in cells]
-    schema = {"chose_best": pl.Int64, "of": pl.Int64, "items": pl.Int64, "share": pl.Float64}
+    schema = schema_of("chose_best:whole of:whole items:whole share:real")
     return pl.DataFrame(rows, schema=schema, orient="row").sort("of", "chose_best", descending=True)
 
 
@@ -197,7 +197,7 @@ def _agreement(
         rows += [{"coding": coding, **row} for row in coefficients]
         kappas = pairwise_kappa(np.array(table, dtype=object)) if len(raters) <= MOST_PAIRED else ()
         pairs += [(coding, raters[first], raters[second], value, n) for first, second, value, n in kappas]
-    names = {"coding": pl.String, "first": pl.String, "second": pl.String, "kappa": pl.Float64, "units": pl.Int64}
+    names = schema_of("coding first second kappa:real units:whole")
     return (pl.DataFrame(rows, schema={"coding": pl.String, **SCHEMA}), pl.DataFrame(pairs, schema=names, orient="row"))
 
 

@@ -13,22 +13,20 @@ from kapwa.errors import UsageError
 from kapwa.people.forms import options_of
 from kapwa.records import Item
 from kapwa.stats.consensus import MISSING, answer_key, consensus
+from kapwa.tables_io import schema_of
 
 # So few people may dispute a key.
 LEAST_PEOPLE = 3
 
 
-def columns_of_kinds(texts: str, numbers: str = "", counts: str = "") -> dict[str, Any]:
-    """Return a schema of columns, named by their types in this order."""
-    kinds = ((texts, pl.String), (numbers, pl.Float64), (counts, pl.Int64))
-    return {name: kind for names, kind in kinds for name in names.split()}
-
-
-KEYS = columns_of_kinds("item_id culture key answer finding", "confidence", "people for_key for_answer unanswered")
-CONSENSUS = columns_of_kinds(
-    "culture verdict", "mean_competence ratio p_one p_against p_guess", "people items negative"
+KEYS = schema_of(
+    "item_id culture key answer finding confidence:real people:whole for_key:whole for_answer:whole unanswered:whole"
 )
-PEOPLE = columns_of_kinds("culture rater side", "competence")
+CONSENSUS = schema_of(
+    "culture verdict mean_competence:real ratio:real p_one:real p_against:real p_guess:real "
+    "people:whole items:whole negative:whole"
+)
+PEOPLE = schema_of("culture rater side competence:real")
 
 
 def has_options(item: Item) -> bool:

@@ -12,14 +12,11 @@ import polars as pl
 from kapwa.people.agreement import SCHEMA, agreement_rows
 from kapwa.stats.agreement import Coefficient
 from kapwa.stats.intervals import mean_estimates
+from kapwa.tables_io import schema_of
 
-RATER_SCHEMA = {
-    **dict.fromkeys(("culture", "rater"), pl.String),
-    **dict.fromkeys(("answers", "cannot_assess"), pl.Int64),
-    "yes": pl.Float64,
-    "compared": pl.Int64,
-    **dict.fromkeys(("leniency", "low", "high"), pl.Float64),
-}
+RATER_SCHEMA = schema_of(
+    "culture rater answers:whole cannot_assess:whole yes:real compared:whole leniency:real low:real high:real"
+)
 _NESTED = (
     "No person labelled answers of all {many}: what looks like a difference between {many} may be one between strict "
     "and mild people. Let some people label answers of several {many} where they can."

@@ -12,7 +12,7 @@ import polars as pl
 from kapwa.people.agreement import SCHEMA, agreement_rows
 from kapwa.people.filled_sheets import cell_of
 from kapwa.stats.intervals import mean_estimates
-from kapwa.tables_io import read_sheet
+from kapwa.tables_io import read_sheet, schema_of
 
 TIE, BAD = "tie", "both bad"
 FIRST, SECOND = "1", "2"
@@ -21,12 +21,7 @@ PAIR_COLUMNS = (
     *("pair_id", "item_id", "variant", "culture", "cluster", "rater"),
     *("first", "second", "first_shown", "preferred", "remark"),
 )
-_SHARES = {
-    "share": pl.String,
-    **dict.fromkeys(("chosen", "n"), pl.Int64),
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    "clusters": pl.Int64,
-}
+_SHARES = schema_of("share chosen:whole n:whole value:real low:real high:real clusters:whole")
 
 
 class Preference(NamedTuple):

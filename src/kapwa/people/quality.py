@@ -55,5 +55,6 @@ def beside_others(answers: Given, options: float = inf) -> dict[str, Beside]:
 
 def _competences(codes: np.ndarray, options: float) -> list[float | None]:
     matches: FloatArray = corrected_matches(codes, np.full(codes.shape[1], options))
-    known = (~np.isnan(matches)).sum(axis=1) > 1
-    return [value if enough else None for value, enough in zip(competences(matches).tolist(), known, strict=True)]
+    shared = (~np.isnan(matches)).astype(int)
+    threes = np.diagonal(shared @ shared @ shared)  # walks from one person over two others and back
+    return [value if three else None for value, three in zip(competences(matches).tolist(), threes, strict=True)]

@@ -17,16 +17,12 @@ from kapwa.people.agreement import SCHEMA, agreement_rows, has_majority
 from kapwa.people.rating_files import Ratings, read_ratings
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Criterion, rating_suite
+from kapwa.tables_io import schema_of
 
 # From this share of equal answers on, chance-corrected agreement comes with a warning.
 PREVALENT = 0.9
 
-_SHARES = {
-    "criterion": pl.String,
-    **dict.fromkeys(("agreed", "n"), pl.Int64),
-    **dict.fromkeys(("value", "low", "high"), pl.Float64),
-    **dict.fromkeys(("clusters", "unrated"), pl.Int64),
-}
+_SHARES = schema_of("criterion agreed:whole n:whole value:real low:real high:real clusters:whole unrated:whole")
 
 
 @dataclass(frozen=True, slots=True)

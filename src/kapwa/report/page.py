@@ -33,7 +33,6 @@ from kapwa.report.charts import SERIES
 from kapwa.report.html import render
 from kapwa.report.labels import label_table
 from kapwa.report.many import comparison_data, crowd_charts
-from kapwa.report.people import people_blocks
 from kapwa.report.relations import LEAST, correlations
 from kapwa.report.table import Block, Table, text_column
 from kapwa.report.view import TaskView, arrange
@@ -75,11 +74,13 @@ def build_report(
     :func:`kapwa.report.people.people_blocks` raises, and DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
-    said = people_blocks(runs, views, people) if people else []
+    said: list[dict[str, Any]] = []
     labelled: Sequence[LabelColumn] = ()
     if people:
         from kapwa.report.audit import audits_of, blocks_of, label_columns
+        from kapwa.report.people import people_blocks
 
+        said += people_blocks(runs, views, people)
         audits = audits_of(runs, people)
         said += blocks_of(audits)
         labelled = label_columns(views, audits)

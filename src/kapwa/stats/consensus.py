@@ -30,7 +30,8 @@ class Consensus(NamedTuple):
 
     ``competence``: (people,) the share of answers that each knows, and does not guess, in [−1, 1]; below 0 somebody
     answers against all others. ``second_side``: (people,) where there are two cultures, who stands on
-    which side: the two who agree least are on one each, the others with the one they agree with more. ``ratio``: the
+    which side: the two who agree least are on one each, the others with the one they agree with more (with somebody
+    who shares no item with them, they agree no more than guesses do). ``ratio``: the
     first eigenvalue over the second, infinite where there is no second. Of simulated studies with these people and
     items, ``p_one`` is the share of those of one culture whose ratio is as low, ``p_against`` of those whose lowest
     competence is as low, and ``p_guess`` of those in which all guess that agree as much.
@@ -125,7 +126,9 @@ def consensus(answers: ArrayLike, options: ArrayLike, *, seed: int = 0, replicat
     lower = sum(simulated <= ratio for _, simulated in drawn)
     against = sum(simulated.min() <= d.min() for simulated, _ in drawn)
     agreeing = sum(_strength(study) >= _strength(matches) for study in guesses)
-    side = np.nan_to_num(matches[:, second], nan=1) > np.nan_to_num(matches[:, first], nan=1)
+    known = np.nan_to_num(matches)
+    np.fill_diagonal(known, 1.0)
+    side = known[:, second] > known[:, first]
     shares = ((1 + count) / (1 + replicates) for count in (lower, against, agreeing))
     return Consensus(d, side, ratio, *map(float, shares))
 

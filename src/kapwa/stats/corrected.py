@@ -181,14 +181,15 @@ def _by_stratum(audit: _Audit, strata: ArrayLike) -> list[tuple[str, _Audit]]:
 def _corrected(audit: _Audit, stratum: str) -> Corrected:
     """One row: the three means, the bias, and which of them to print."""
     labelled, n = audit.labelled, len(audit.scores)
-    automatic, people, both, bias = _mean(audit, audit.scores, None, audit.signed), _Mean(), _Mean(), _Mean()
+    largest = 1.0 if audit.signed else 0.0
+    automatic, people, both, bias = _mean(audit, audit.scores, None, largest), _Mean(), _Mean(), _Mean()
     use: Literal["corrected", "people", "none"] = "people"
     reason, weight, saving = "no-labels", 0.0, None
     if len(np.unique(audit.strata[labelled])) <= audit.strata.max():
         use = "none"
     else:
-        people = _mean(audit, audit.labels, audit.weights, audit.signed)
-        bias = _mean(audit, audit.scores - audit.labels, audit.weights, True)
+        people = _mean(audit, audit.labels, audit.weights, largest)
+        bias = _mean(audit, audit.scores - audit.labels, audit.weights, largest + 1)
         both, reason = people, "all-labelled"
         if len(labelled) < n:
             both, weight, saving = _both(audit, people.value or 0.0)
@@ -202,20 +203,25 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
     )
 
 
-def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, signed: bool) -> _Mean:
-    """Mean over strata of values of answers, with the interval that reports give shares, or paired differences."""
+def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest: float) -> _Mean:
+    """Mean over strata of values of answers, with the interval that reports give shares, or paired differences.
+
+    ``largest``: what a difference may be at most, on either side of 0; 0 of values that are shares.
+    """
     codes = audit.strata, audit.clusters
-    if not signed:
+    if not largest:
         estimate = (
             pooled_mean(values, *codes, binary=True, weights=weights)
             if audit.strata.any()
             else mean_estimates(values, audit.clusters, binary=True, weights=weights)[0]
         )
         return _Mean(estimate.value, estimate.low, estimate.high)
-    kept = ~np.isnan(values)
-    means, parts = kept_means(values, codes, weights), equal_weights(kept, audit.strata, weights)
+    kept, parts_of_largest = ~np.isnan(values), values / largest
+    means, heavy = kept_means(parts_of_largest, codes, weights), equal_weights(kept, audit.strata, weights)
     se, df = pooled_error(means)
-    return _t_mean(float(means.means.mean()), *bounded_centre(np.where(kept, values, 0.0), parts, means, se), df, -1.0)
+    centre = bounded_centre(np.where(kept, parts_of_largest, 0.0), heavy, means, se)
+    *ends, p_value = _t_mean(float(means.means.mean()), *centre, df, -1.0)
+    return _Mean(*(None if end is None else largest * end for end in ends), p_value)
 
 
 def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> _Mean:

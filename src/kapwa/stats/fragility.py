@@ -9,6 +9,7 @@ level at which Holm's procedure judged this one in its family, and the interval.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -33,8 +34,9 @@ def with_undone_shares(
     """Add ``undone_by``: the least share of the lower side's answers judged wrong which, if right, undoes the verdict.
 
     ``table``: adjusted comparisons of runs. ``scores``: score tables by label. ``judged``: metrics that an automatic
-    judge decides, and whether each is right or wrong. Null where there is no verdict or no such metric; from 0.001
-    to 1 in steps of a thousandth.
+    judge decides, and whether each is right or wrong. Null where there is no verdict or no such metric, and where the
+    verdict stands even if all of these were right (others were refused, or empty); from 0.001 to 1 in steps of a
+    thousandth.
     """
     shares: list[float | None] = [None] * table.height
     rows, p = table.to_dicts(), table["p_value"].fill_null(np.nan).to_numpy()
@@ -50,8 +52,8 @@ def with_undone_shares(
 
 def _undone_by(
     row: Mapping[str, Any], sides: tuple[pl.DataFrame, pl.DataFrame], alpha: float, *, binary: bool
-) -> float:
-    """Halve the range of shares until the verdict holds at one thousandth and not at the next."""
+) -> float | None:
+    """Halve the range of shares until the verdict holds at one thousandth and not at the next; None: at each."""
     higher, lower = sides if row["difference"] > 0 else sides[::-1]
     items = _answers(higher, row).join(_answers(lower, row), on=_ITEM, suffix="_low").sort(_ITEM)
     names = ("value", "value_low", "wrong_low")
@@ -61,12 +63,13 @@ def _undone_by(
     if row["culture"] is None:
         compared = partial(_over_cultures, cultures=items["culture"].to_numpy(), **settings)
     clusters = items["cluster"].to_numpy()
-    held, undone = 0, _PARTS
-    while undone - held > 1:
-        parts = (held + undone) // 2
+
+    def is_undone(parts: int) -> bool:
         (comparison,) = compared(value, low + parts / _PARTS * wrong, clusters)
-        held, undone = (parts, undone) if _holds(comparison, alpha) else (held, parts)
-    return undone / _PARTS
+        return not _holds(comparison, alpha)
+
+    parts = bisect_left(range(_PARTS + 1), True, lo=1, key=is_undone)
+    return parts / _PARTS if parts <= _PARTS else None
 
 
 def _over_cultures(a: FloatArray, b: FloatArray, clusters: Any, *, cultures: Any, **settings: Any) -> list[Comparison]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,8 +32,8 @@ class Estimate(NamedTuple):
     ``se``, ``low`` and ``high`` are None where the data cannot tell: ``method`` says why.
 
     Methods: ``wilson-clustered`` (right/wrong metrics and others in [0, 1]), ``t-clustered`` (other metrics),
-    ``bootstrap-clustered`` (on request), ``one-cluster`` (no spread between clusters to learn from), ``no-spread``
-    (the cluster totals do not vary, so an interval would have no width), ``no-data``.
+    ``one-cluster`` (no spread between clusters to learn from), ``no-spread`` (the cluster totals do not vary, so an
+    interval would have no width), ``no-data``.
     """
 
     value: float | None
@@ -112,9 +112,6 @@ def mean_estimates(
     binary: bool | Sequence[bool] = False,
     weights: FloatArray | None = None,
     level: float = 0.95,
-    interval: Literal["analytic", "bootstrap"] = "analytic",
-    seed: int = 0,
-    replicates: int = 2000,
 ) -> list[Estimate]:
     """Estimate the mean of every column of ``values`` with a clustered interval.
 
@@ -126,32 +123,24 @@ def mean_estimates(
     Standard error: clustered sandwich with G/(G−1) (Miller 2024, arXiv 2411.00640). Quantile: Student t with
     Satterthwaite degrees of freedom (G−1 for equal clusters). ``binary`` values always get a Wilson interval on the
     effective sample size (Korn and Graubard 1998; Franco et al. 2019; :func:`share_interval`), so there is no
-    threshold at which the interval jumps and none of zero width. ``interval="bootstrap"`` resamples clusters instead
-    (expanded percentile, ``replicates`` resamples from ``seed``): in our simulations it covers about as often as t,
-    so it is the cross-check and the formula that draws nothing is the default. Raises UsageError or DataError for
-    lengths and values that do not fit.
+    threshold at which the interval jumps and none of zero width. The bootstrap covers about as often in our
+    simulations, so the formula that draws nothing is used. Raises UsageError or DataError for lengths and values that
+    do not fit.
     """
     from scipy.special import stdtrit
 
     matrix, flags = read_values(values, binary)
     sums = cluster_sums(matrix, cluster_codes(clusters, len(matrix)), weights)
-    quantile, se = stdtrit(sums.df, 0.5 + level / 2), sums.se
-    if interval == "bootstrap":
-        low, high = bootstrap_mean_intervals(sums, level=level, seed=seed, replicates=replicates)
-    elif interval == "analytic":
-        share = np.where(flags, sums.mean, 0.0)
-        size = effective_size(sums, share * (1 - share))
-        # All right or all wrong has a standard error of 0, which would claim certainty.
-        se = np.where(flags & (se == 0), succession_error(share, size), se)
-        half = quantile * sums.se
-        wilson = share_interval(share, size, sums.kish_size, sums.df, level)
-        low, high = np.where(flags, wilson, (sums.mean - half, sums.mean + half))
-    else:
-        raise UsageError(f"There is no interval {interval!r}.", hint="Choose 'analytic' or 'bootstrap'.")
+    share, half = np.where(flags, sums.mean, 0.0), stdtrit(sums.df, 0.5 + level / 2) * sums.se
+    size = effective_size(sums, share * (1 - share))
+    # All right or all wrong has a standard error of 0, which would claim certainty.
+    se = np.where(flags & (sums.se == 0), succession_error(share, size), sums.se)
+    wilson = share_interval(share, size, sums.kish_size, sums.df, level)
+    low, high = np.where(flags, wilson, (sums.mean - half, sums.mean + half))
     method = np.select(
-        [sums.clusters == 0, sums.clusters == 1, flags & (interval == "analytic"), se == 0],
+        [sums.clusters == 0, sums.clusters == 1, flags, se == 0],
         ["no-data", "one-cluster", "wilson-clustered", "no-spread"],
-        "bootstrap-clustered" if interval == "bootstrap" else "t-clustered",
+        "t-clustered",
     )
     blank = np.isin(method, ("no-data", "one-cluster", "no-spread"))
     se, low, high = (np.where(blank, np.nan, part) for part in (se, low, high))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kapwa.stats.clusters import FloatArray, IntArray, none_if_nan, read_values
+from kapwa.stats.clusters import ROUNDING, FloatArray, IntArray, none_if_nan, read_values
 from kapwa.stats.culture_means import CultureMeans, codes_of, equal_weights, kept_means
 from kapwa.stats.intervals import (
     PERMUTATIONS,
@@ -85,19 +85,22 @@ def pooled_error(cultures: CultureMeans) -> tuple[float, float]:
     # A culture with one cluster does not tell its error: its distance from the mean over cultures stands in for it.
     single = cultures.clusters < 2
     residuals = cultures.residuals + cultures.shares * np.where(single, cultures.means - cultures.means.mean(), 0.0)
-    se = float(np.sqrt(((residuals.sum(axis=1) / several) ** 2).sum()))
+    parts = residuals.sum(axis=1)
+    # What cultures cancel leaves 1e-17 behind, of which an interval would have no width.
+    parts[np.abs(parts) <= ROUNDING * np.abs(residuals).max(initial=0.0)] = 0.0
+    se = float(np.sqrt(((parts / several) ** 2).sum()))
     spread = 1 - (weights**2).sum()
     if spread <= 0:
         return se, math.nan
     share = weights**2 / (1 - weights)
     bell = 1 / ((weights**2).sum() + share.sum() ** 2 - (share**2).sum())
     # For independent items of equal variance: the squared trace of the clusters' covariance over that of its square.
-    # The covariance is diag(variances) − parts · sharesᵀ; as a matrix of all clusters it would not fit.
+    # The covariance is diag(variances) − within · sharesᵀ; as a matrix of all clusters it would not fit.
     factor = np.where(single, 1.0, cultures.clusters / np.maximum(cultures.clusters - 1, 1)) / cultures.n
     variances = (cultures.shares * factor).sum(axis=1)
-    parts = cultures.shares * np.where(single, 0.0, factor)
-    overlap = (parts * cultures.shares).sum(axis=1)
-    joint = (parts.T @ parts) * (cultures.shares.T @ cultures.shares)
+    within = cultures.shares * np.where(single, 0.0, factor)
+    overlap = (within * cultures.shares).sum(axis=1)
+    joint = (within.T @ within) * (cultures.shares.T @ cultures.shares)
     square = float((variances * (variances - 2 * overlap)).sum() + joint.sum())
     return se, min(bell, float((variances - overlap).sum()) ** 2 / square) if square > 0 else bell
 
