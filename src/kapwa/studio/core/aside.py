@@ -31,11 +31,6 @@ class Aside(Authored):
     agreed = models.BooleanField(default=False)
 
 
-def aside_authors(project: Project | int, desk: str) -> models.QuerySet[Aside, str]:
-    """Return the query of the authors whose answers at a desk are set aside now, to be part of another."""
-    return Aside.objects.filter(project=project, desk=desk, agreed=True).values_list("who", flat=True)
-
-
-def set_aside(project: Project, desk: str) -> set[str]:
+def set_aside(project: Project | int, desk: str) -> set[str]:
     """Return the authors whose answers at a desk are set aside now."""
-    return set(aside_authors(project, desk))
+    return set(Aside.objects.filter(project=project, desk=desk, agreed=True).values_list("who", flat=True))
