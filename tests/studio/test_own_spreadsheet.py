@@ -148,12 +148,14 @@ def test_columns_without_telling_names_are_known_by_what_stands_in_them(
 ) -> None:
     from kapwa.studio.models import Question
 
-    lines = ["A,B,C,D"]
+    lines = ["L,A,B,C,D"]
     for number in range(1, 9):
         topic = "음식" if number % 2 else "가족"
-        lines.append(f"q-{number},{topic},What do people eat on day {number}?,{number}일에는 무엇을 먹나요?")
+        question = f"What do people eat on day {number}?,{number}일에는 무엇을 먹나요?"
+        lines.append(f"{'ko-KR' if number < 5 else 'ko-KP'},q-{number},{topic},{question}")
     page = shown(askers["minji"], sent("설문.csv", "\n".join(lines)))
-    assert [form_of(page)[f"column_0_{place}"] for place in range(4)] == ["id", "topic", "english", "local"]
+    names = [form_of(page)[f"column_0_{place}"] for place in range(5)]
+    assert names == ["", "id", "topic", "english", "local"]  # codes of languages and places are no topics
     assert "8 rows were imported." in imported(askers["minji"], page)
     question = Question.objects.get(name="q-3")
     assert (question.topic, question.text) == ("음식", "What do people eat on day 3?")
