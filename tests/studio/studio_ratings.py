@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, accepted, send_to_review
 
 import kapwa
 from kapwa.models.base import Model
@@ -90,6 +90,5 @@ def some_accepted(people: dict[str, Someone], count: int = 6) -> None:
     names = ("Liza", "Tomas", "Rosa", "Pedro", "Luz", "Ben", "Nena", "Isko")
     for number in range(1, count + 1):
         writer, other = (("berto", "carla"), ("carla", "berto"))[number % 2]
-        people[writer].post("situations/new/", a_situation(names[number - 1]))
-        people[writer].post(f"situations/{number}/submit/")
+        send_to_review(people[writer], number, names[number - 1])
         accepted(people, number, other, "edo")

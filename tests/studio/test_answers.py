@@ -10,13 +10,6 @@ from studio_people import enter
 from kapwa.errors import UsageError
 
 
-@pytest.fixture
-def blend(studio: Any) -> Any:
-    from kapwa.studio import commands
-
-    return commands.new_project("seoul", form="blend", culture="Korea", language="ko", languages=["ar"])
-
-
 def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Answer

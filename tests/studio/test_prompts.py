@@ -1,8 +1,6 @@
 """Prompts across cultures: every cell checked, two other people agree, and a release that runs as it is."""
 
-import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -179,13 +177,6 @@ def test_a_file_is_read_and_a_form_sent_twice_counts_once(prompts: dict[str, Any
     assert [one.fields for one in PromptPart.objects.all()] == [{"identity": "Irish", "country": "Ireland"}]
     add(prompts["berto"], "concept", "topic\tconcept\nkusina\tsalt, pepper, and oil\nkusina\tsalt, or none\n")
     assert PromptPart.objects.filter(name="salt, pepper, and oil").exists()  # pasted from a spreadsheet
-    file = SimpleUploadedFile("mine.exe", b"x")
-    prompts["berto"].post("import/", {"file": file}, status=400)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b" " * 30_000_000)
-    file = SimpleUploadedFile("mine.xlsx", packed.getvalue())
-    assert "is too large" in prompts["berto"].post("import/", {"file": file}, status=400)
 
 
 def test_two_other_people_agree_and_a_change_asks_them_again(prompts: dict[str, Any]) -> None:

@@ -11,11 +11,6 @@ from studio_answers import ask
 from studio_people import Someone, enter
 
 
-@pytest.fixture
-def answerer(project: Any, food: Any) -> Someone:
-    return enter(project, "Gina", "answerer")
-
-
 def a_record(who: Someone, subject: str = "food-1", **changes: Any) -> dict[str, Any]:
     return {
         "uuid": str(uuid.uuid4()),
