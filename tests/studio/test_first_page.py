@@ -2,10 +2,7 @@
 
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -409,35 +406,6 @@ def test_without_a_model_the_page_gives_the_command_alone(
     assert "kapwa run kalahi/mc --model MODEL --data baryo-1.0.0 --out runs" in page
     assert "Evaluate MODEL" not in page
     assert "No model is configured" in people["ana"].post("releases/1.0.0/evaluation/", {"task": "kalahi/mc"}, 400)
-
-
-def test_serve_begins_an_empty_folder_and_opens_the_browser(tmp_path: Path) -> None:
-    """As the starter does; what it opens in the browser is the link that begins, and later the studio."""
-    browser = f"{sys.executable} -c \"import sys; open('opened', 'w').write(sys.argv[1])\" %s"
-    opened, command = tmp_path / "opened", [sys.executable, "-m", "kapwa", "studio", "serve", "--open", "--port", "0"]
-    refused = subprocess.run(command[:5], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "There is no studio" in refused.stderr
-    server = subprocess.Popen(
-        command, cwd=tmp_path, env={**os.environ, "BROWSER": browser}, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stderr is not None
-        lines = [server.stderr.readline(), server.stderr.readline()]
-        end = time.monotonic() + 60
-        while not (opened.is_file() and opened.read_text()):
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-    link = re.search(rf"To begin a project, open (http://127.0.0.1:\d+/join/{CODE}/)", lines[1])
-    assert link
-    assert opened.read_text() == link[1]
-    # One that lost its database is not made anew.
-    (tmp_path / "kapwa-studio" / "studio.sqlite").unlink()
-    lost = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert "has lost its database" in lost.stderr
 
 
 def test_who_is_invited_by_the_command_gets_a_recovery_code_where_they_coordinate(project: Any) -> None:
