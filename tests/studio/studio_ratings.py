@@ -74,14 +74,15 @@ def task_of(page: str) -> tuple[Values, dict[str, list[tuple[str, str]]]]:
 
 def work(who: Someone, kind: str, say: Callable[[str, Any], Values], most: int = 1000) -> int:
     """Do all that waits at a desk; ``say`` gets the page and its choices and returns the fields. Returns how many."""
+    page = who.get(f"work/{kind}/")
     for done in range(most):
-        page = who.get(f"work/{kind}/")
         if 'class="work"' not in page:
             return done
         hidden, choices = task_of(page)
         said = say(page, choices)
         fields = {f"field_{name}": value for name, value in said.items() if name != "button"}
-        assert "Saved." in who.post(f"work/{kind}/", {**hidden, **fields, "button": said.get("button", "save")})
+        page = who.post(f"work/{kind}/", {**hidden, **fields, "button": said.get("button", "save")})
+        assert "Saved." in page
     return most
 
 

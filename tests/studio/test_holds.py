@@ -5,18 +5,25 @@ from typing import Any
 
 import pytest
 from studio_answers import ask, member_of
+from studio_kept import Cast
 from studio_people import Someone, enter
 from studio_ratings import task_of
 
 QUESTIONS = 12
 
 
+@pytest.fixture(scope="session")
+def phone_cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
+    members = {f"p{place}": (f"P{place}", "answerer") for place in range(6)}
+    return Cast(tmp_path_factory.mktemp("phones") / "studio.sqlite", **members)
+
+
 @pytest.fixture
-def phones(everyday: Any) -> list[Someone]:
+def phones(everyday: Any, phone_cast: Cast) -> list[Someone]:
     """Six people whose phones opened the page that works without a network, and did nothing more."""
+    people = list(phone_cast.come(everyday).values())
     for place in range(QUESTIONS):
         ask(everyday, f"아침에 무엇을 먹나요, {place}?")
-    people = [enter(everyday, f"P{place}", "answerer") for place in range(6)]
     for person in people:
         open_page(person)
     return people

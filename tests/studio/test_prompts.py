@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from studio_kept import Cast
 from studio_people import Someone, enter, taken_in
 
 from kapwa.suites.eecc.form import needless_capital, takes_the
@@ -13,22 +14,20 @@ REFUSED = "1 text was changed while you read it."
 SCRIPT = "\"'><script>alert(7)</script>{{7*7}}"
 
 
+@pytest.fixture(scope="session")
+def prompt_cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
+    roles = {"ana": "coordinator", "berto": "writer", "carla": "translator", "edo": "reviewer"}
+    members = {name: (name.title(), role) for name, role in roles.items()}
+    return Cast(tmp_path_factory.mktemp("prompters") / "studio.sqlite", **members)
+
+
 @pytest.fixture
-def prompts(studio: Path) -> dict[str, Any]:
+def prompts(studio: Path, prompt_cast: Cast) -> dict[str, Any]:
     """A project of prompts in English and Filipino, with four people."""
     from kapwa.studio import commands
 
     project = commands.new_project("mundo", form="eecc", culture="many", language="en", languages=["fil"])
-    people = {
-        name: enter(project, name.title(), *roles)
-        for name, roles in {
-            "ana": ("coordinator",),
-            "berto": ("writer",),
-            "carla": ("translator",),
-            "edo": ("reviewer",),
-        }.items()
-    }
-    return {"project": project, **people}
+    return {"project": project, **prompt_cast.come(project)}
 
 
 def add(who: Someone, role: str, text: str) -> str:
@@ -89,10 +88,10 @@ def test_each_kind_of_fault_is_found(
     prompts: dict[str, Any], template: str, concept: str, identity: str, found: str
 ) -> None:
     berto = prompts["berto"]
-    berto.post("prompts/template/", {"name": "direct", "language": "en", "template": template})
-    berto.post("prompts/concept/", {"topic": "t", "concept": concept})
+    berto.act("prompts/template/", {"name": "direct", "language": "en", "template": template})
+    berto.act("prompts/concept/", {"topic": "t", "concept": concept})
     own = "an" if identity == "Herbalist" else ""
-    berto.post("prompts/identity/", {"identity": identity, "article": own})
+    berto.act("prompts/identity/", {"identity": identity, "article": own})
     said = messages(prompts["project"])
     assert len(said) == bool(found)
     assert found in "".join(said)
