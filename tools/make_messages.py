@@ -64,6 +64,7 @@ def found() -> polib.POFile:
         "core/acts.csv": list(ACTS.values()),
         "core/background.csv": [text for text in background if not text.replace("-", "").isdigit()],
         "core/roles.csv": list(ROLES.values()),
+        "core/texts.csv": [row["text"] for row in table_rows(HERE / "core" / "texts.csv")],
         "situations/fields.py": [name.replace("_", " ") for name in NAMED_FIELDS],
         "situations/questionnaire.csv": [row[column] for row in table_rows(FILE) for column in ("kind", "question")],
     }

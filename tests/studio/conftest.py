@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from studio_kept import Cast, empty_the_server
-from studio_people import Someone
+from studio_people import Someone, enter
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 
@@ -127,6 +127,20 @@ def food(studio: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(DESKS, desk.name, desk)
     monkeypatch.setitem(KINDS, desk.kind, Kind(lambda event, *, live: None))
     return desk
+
+
+@pytest.fixture
+def answerer(project: Any, food: Any) -> Someone:
+    """Somebody who works at the desk of food."""
+    return enter(project, "Gina", "answerer")
+
+
+@pytest.fixture
+def blend(studio: Path) -> Any:
+    """A project of everyday questions whose own language most people speak."""
+    from kapwa.studio import commands
+
+    return commands.new_project("seoul", form="blend", culture="Korea", language="ko", languages=["ar"])
 
 
 @pytest.fixture

@@ -66,6 +66,16 @@ def answer(member: Any, question: Any, *texts: str, language: str = "", button: 
         return deliver(member, task, said, uuid=uuid.uuid4())
 
 
+def decide(project: Any, question: Any, kind: str, actor: str = "merger", language: str = "ko", **body: Any) -> Any:
+    """Let somebody decide on the answers to a question."""
+    from django.db import transaction
+
+    from kapwa.studio.core.log import record
+
+    with transaction.atomic():
+        return record(project, f"answers.{kind}", {"language": language, **body}, actor=actor, subject=question.id)
+
+
 def merged(project: Any, language: str, without: Any = ()) -> list[Any]:
     """The answers to every wording in a language after merging, by the questions' numbers."""
     from kapwa.studio.models import Wording

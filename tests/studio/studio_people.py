@@ -27,6 +27,11 @@ class Someone:
         assert answer.status_code == status, answer.content.decode()
         return answer.content.decode()
 
+    def act(self, path: str, data: dict[str, Any] | None = None) -> None:
+        """Post what is taken, without looking at the page that comes after."""
+        answer = self.client.post(self.full(path), data or {})
+        assert answer.status_code == 302, answer.content.decode()
+
     def ask(self, number: int) -> str:
         """Ask the model about a situation; return how its page reads then."""
         self.client.post(self.full("ask/"), {"number": str(number)}).getvalue()
@@ -36,7 +41,7 @@ class Someone:
         return path if path.startswith("/") else f"/p/{self.project}/{path}"
 
     def arrive(self, code: str, name: str) -> "Someone":
-        self.post("/enter/", {"code": code})
+        self.act("/enter/", {"code": code})
         shown = self.post("/join/", {"pseudonym": name})
         found = re.search(r'class="code shown">([\d-]+)<', shown)
         self.code = found[1] if found else ""
@@ -50,10 +55,18 @@ class Someone:
         return other
 
     def agree(self) -> "Someone":
-        version = re.search(r'name="version" value="(\d+)"', self.get("consent/"))
-        assert version
-        self.post("consent/", {"version": version[1], "agree": "yes", "scope_publish": "yes"})
+        from kapwa.studio.models import ConsentText
+
+        version = ConsentText.objects.filter(project__slug=self.project).latest("version").version
+        self.act("consent/", {"version": version, "agree": "yes", "scope_publish": "yes"})
         return self
+
+
+def author_of(name: str) -> str:
+    """The id under which a member stands in the log."""
+    from kapwa.studio.models import Membership
+
+    return str(Membership.objects.get(pseudonym=name).author)
 
 
 def let_back(who: Someone, answer: str = "agree") -> None:
@@ -99,16 +112,22 @@ def a_situation(word: str = "", **changes: str) -> dict[str, str]:
     return {**fields, **changes}
 
 
-def accepted(people: dict[str, Someone], number: int, *voters: str) -> str:
+def send_to_review(who: Someone, number: int, word: str = "Liza", **fields: str) -> None:
+    """Let somebody write a situation, which gets the number, and send it to review."""
+    who.act("situations/new/", a_situation(word, **fields))
+    who.act(f"situations/{number}/submit/")
+
+
+def accepted(people: dict[str, Someone], number: int, *voters: str) -> None:
     """Let people vote for a situation that is in review, reveal, and accept it."""
+    from kapwa.studio.models import Situation
+
+    situation = Situation.objects.get(project__slug=people["dina"].project, number=number)
     for name in voters:
-        page = people[name].get(f"situations/{number}/")
-        round_ = re.search(r'name="round" value="(\d+)"', page)
-        assert round_, page
-        vote = {"round": round_[1], "choice": "accept", "best": "1"}
-        people[name].post(f"situations/{number}/vote/", vote)
-    people["dina"].post(f"situations/{number}/reveal/")
-    return people["dina"].post(f"situations/{number}/accept/")
+        vote = {"round": situation.round, "choice": "accept", "best": "1"}
+        people[name].act(f"situations/{number}/vote/", vote)
+    people["dina"].act(f"situations/{number}/reveal/")
+    people["dina"].act(f"situations/{number}/accept/")
 
 
 def speak(project: Any, language: str, texts: dict[str, str]) -> None:

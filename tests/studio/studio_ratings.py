@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, accepted, send_to_review
 
 import kapwa
 from kapwa.models.base import Model
@@ -74,14 +74,15 @@ def task_of(page: str) -> tuple[Values, dict[str, list[tuple[str, str]]]]:
 
 def work(who: Someone, kind: str, say: Callable[[str, Any], Values], most: int = 1000) -> int:
     """Do all that waits at a desk; ``say`` gets the page and its choices and returns the fields. Returns how many."""
+    page = who.get(f"work/{kind}/")
     for done in range(most):
-        page = who.get(f"work/{kind}/")
         if 'class="work"' not in page:
             return done
         hidden, choices = task_of(page)
         said = say(page, choices)
         fields = {f"field_{name}": value for name, value in said.items() if name != "button"}
-        assert "Saved." in who.post(f"work/{kind}/", {**hidden, **fields, "button": said.get("button", "save")})
+        page = who.post(f"work/{kind}/", {**hidden, **fields, "button": said.get("button", "save")})
+        assert "Saved." in page
     return most
 
 
@@ -90,6 +91,5 @@ def some_accepted(people: dict[str, Someone], count: int = 6) -> None:
     names = ("Liza", "Tomas", "Rosa", "Pedro", "Luz", "Ben", "Nena", "Isko")
     for number in range(1, count + 1):
         writer, other = (("berto", "carla"), ("carla", "berto"))[number % 2]
-        people[writer].post("situations/new/", a_situation(names[number - 1]))
-        people[writer].post(f"situations/{number}/submit/")
+        send_to_review(people[writer], number, names[number - 1])
         accepted(people, number, other, "edo")

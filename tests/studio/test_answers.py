@@ -10,13 +10,6 @@ from studio_people import enter
 from kapwa.errors import UsageError
 
 
-@pytest.fixture
-def blend(studio: Any) -> Any:
-    from kapwa.studio import commands
-
-    return commands.new_project("seoul", form="blend", culture="Korea", language="ko", languages=["ar"])
-
-
 def test_every_way_to_finish_is_kept_as_it_was_meant(blend: Any) -> None:
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Answer
@@ -256,17 +249,20 @@ def test_an_answer_from_a_phone_takes_few_statements_however_many_there_are(blen
     question, person = ask(blend, "아침에?"), enter(blend, "Omar", "answerer")
     here = person.client.get(person.full("sync/")).json()["person"]
 
-    def statements() -> int:
+    def statements() -> tuple[int, int]:
+        """How many there are, and how many columns they read."""
         record = {"uuid": str(uuid.uuid4()), "person": here, "desk": "answers", "subject": question.id}
         record |= {"seen": "ko:1.1", "values": {"button": "answered", "answer_1": "쌀밥"}}
         with CaptureQueriesContext(connection) as caught:
             sent = person.client.post(person.full("sync/"), {"records": [record]}, content_type="application/json")
         assert [one["status"] for one in sent.json()["records"]] == [200]
-        return len(caught)
+        asked = [one["sql"].partition(" FROM ")[0] for one in caught]
+        return len(caught), sum(sql.count(",") for sql in asked if sql.startswith("SELECT"))
 
     statements()  # notes how the question is asked now
     few = statements()
-    assert few <= 20
+    assert few[0] <= 20
+    assert few[1] <= 110  # with all of the project and of the wording, twice, 144
     own = {"project": blend, "question": question.id, "language": "ko", "outcome": "answered", "texts": ["국"]}
     own |= {"question_revision": 1, "wording_revision": 1}
     Answer.objects.bulk_create(Answer(id=f"a{place}", seq=place, author=f"{place:016d}", **own) for place in range(300))

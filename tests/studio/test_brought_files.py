@@ -21,11 +21,6 @@ from studio_people import Someone, enter, speak
 from studio_ratings import some_accepted
 
 
-@pytest.fixture
-def answerer(project: Any, food: Any) -> Someone:
-    return enter(project, "Gina", "answerer")
-
-
 def answers() -> list[tuple[str, dict[str, Any]]]:
     from kapwa.studio.models import Event
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from studio_answers import member_of
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, send_to_review
 
 VALUES, GROUPS = st.sampled_from(["", "a", "b", "c"]), st.sampled_from(["", "x", "y", "z"])
 
@@ -154,8 +154,7 @@ def test_a_release_counts_only_who_agreed_to_that(project: Any, asking: dict[str
     from kapwa.studio.core.log import record
     from kapwa.studio.models import Membership, Situation
 
-    asking["berto"].post("situations/new/", a_situation("Liza"))
-    asking["berto"].post("situations/1/submit/")
+    send_to_review(asking["berto"], 1)
     Situation.objects.update(state="in review")
     for author in crowd(project, (6, "Sagada", "reviewer"), (5, "Baguio", "reviewer")):
         with transaction.atomic():
@@ -198,14 +197,3 @@ def test_a_question_goes_with_the_coordinator_who_worded_it(project: Any, asking
     erase_author(project, member_of(asking["ana"]).author)
     project.refresh_from_db()
     assert [question.key for question in asked(project)] == ["age_band", "locality"]
-
-
-def test_what_was_accepted_by_people_is_published_with_no_table_where_nothing_was_asked(
-    project: Any, people: dict[str, Someone], tmp_path: Path
-) -> None:
-    from kapwa.studio.core.freeze import freeze
-
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
-    accepted(people, 1, "carla", "edo")
-    assert "as people chose to say" not in (freeze(project, "1.0.0", tmp_path).folder / "DATASHEET.md").read_text()

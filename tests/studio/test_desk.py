@@ -1,21 +1,10 @@
 """The page of a desk: one task after another; what is wrong is said at the field, and what was typed stays."""
 
-import re
 from typing import Any
 
 import pytest
-from studio_people import Someone, enter
-
-
-@pytest.fixture
-def answerer(project: Any, food: Any) -> Someone:
-    return enter(project, "Gina", "answerer")
-
-
-def hidden(page: str) -> dict[str, str]:
-    """The hidden fields of a desk's form."""
-    form = page.split('class="work"')[1].split("</form>", maxsplit=1)[0]
-    return dict(re.findall(r'type="hidden" name="(uuid|subject|seen)" value="([^"]*)"', form))
+from studio_people import Someone
+from studio_ratings import task_of
 
 
 def answers() -> list[tuple[str, dict[str, Any]]]:
@@ -31,12 +20,12 @@ def test_tasks_come_one_after_another_until_nothing_is_left(food: Any, answerer:
     page = answerer.get("work/food/")
     assert 'lang="fil" dir="ltr">Ano ang kinakain sa umaga, 1? (1)</p>' in page
     assert '<span lang="ar" dir="rtl">ليس</span>' in page
-    page = answerer.post("work/food/", {**hidden(page), **filled})
+    page = answerer.post("work/food/", {**task_of(page)[0], **filled})
     assert "Saved." in page
     assert "umaga, 2?" in page
     # Another button needs no answer, and what stands in a field that does not count with it is not sent.
-    page = answerer.post("work/food/", {**hidden(page), **filled, "button": "unknown"})
-    page = answerer.post("work/food/", {**hidden(page), **filled})
+    page = answerer.post("work/food/", {**task_of(page)[0], **filled, "button": "unknown"})
+    page = answerer.post("work/food/", {**task_of(page)[0], **filled})
     assert "There is nothing more for you to do here now" in page
     given = {"text": "pan de sal", "how": "sure", "when": "night", "place": "", "seen": "1"}
     assert answers() == [
@@ -63,7 +52,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_stays(
     changed: dict[str, Any], said: str, food: Any, answerer: Someone
 ) -> None:
     filled = {"field_text": "kanin", "field_how": "sure", "field_when": "day", "field_place": "sa bahay"}
-    sent = {**hidden(answerer.get("work/food/")), **filled, "button": "answer", **changed}
+    sent = {**task_of(answerer.get("work/food/"))[0], **filled, "button": "answer", **changed}
     page = answerer.post("work/food/", sent, status=400)
     assert said in page.replace("&#x27;", "'")
     assert 'value="sa bahay"' in page
@@ -75,7 +64,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_stays(
 
 
 def test_the_text_that_was_seen_travels_with_the_answer(food: Any, answerer: Someone) -> None:
-    sent = {**hidden(answerer.get("work/food/")), "field_text": "kanin", "field_how": "sure", "button": "answer"}
+    sent = {**task_of(answerer.get("work/food/"))[0], "field_text": "kanin", "field_how": "sure", "button": "answer"}
     food.revision = 2
     assert "umaga, 2? (2)" in answerer.post("work/food/", sent)
     assert [body["seen"] for _, body in answers()] == ["1"]

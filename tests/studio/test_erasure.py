@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter
+from studio_people import Someone, a_situation, accepted, author_of, enter, send_to_review
 
 from kapwa.errors import KapwaError
 from kapwa.suites.folders.adding import check_folder
@@ -64,13 +64,13 @@ def test_who_saves_settings_behind_a_withdrawal_brings_no_text_back(
     from kapwa.studio.core.log import differences, single_writer
 
     people["ana"].post("settings/", {"contact": CANARY, "limits": CANARY})
-    people["ana"].post("people/", {"action": "roles", "author": _of("Dina"), "roles": ["coordinator"]})
+    people["ana"].post("people/", {"action": "roles", "author": author_of("Dina"), "roles": ["coordinator"]})
 
     @contextmanager
     def behind() -> Iterator[None]:
         with single_writer():
             with transaction.atomic():
-                erase_author(project, _of("Ana"))
+                erase_author(project, author_of("Ana"))
             yield
 
     monkeypatch.setattr(security, "single_writer", behind)
@@ -94,8 +94,7 @@ def test_nothing_of_a_removed_text_is_left_and_votes_count_again(
         "me/", {"action": "profile", "pseudonym": f"{CANARY}-0", "name": f"{CANARY}-1", "locality": f"{CANARY}-2"}
     )
     berto.post("elicit/", {"question": "elder", "text": f"{CANARY}-3 sinabi ko", "language": "fil"})
-    berto.post("situations/new/", a_situation(f"{CANARY}-4", notes=f"{CANARY}-5"))
-    berto.post("situations/1/submit/")
+    send_to_review(berto, 1, f"{CANARY}-4", notes=f"{CANARY}-5")
     # Carla varies his situation, Dina changes a copy of his words: both were made of them.
     carla.post("situations/new/", {**a_situation(f"{CANARY}-4", personal_situation="May utang ako."), "origin": "1"})
     carla.post("situations/1/vote/", {"round": "1", "choice": "change", "remark": "sabi ni Carla"})
@@ -151,8 +150,7 @@ def test_nothing_of_a_removed_text_is_left_and_votes_count_again(
 def test_votes_of_somebody_who_left_accept_nothing(project: Any, people: dict[str, Someone]) -> None:
     from kapwa.studio.models import Situation
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     people["edo"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert Situation.objects.get().state == "in review"  # one of two votes is left
@@ -198,8 +196,7 @@ def test_a_withdrawal_after_a_release_shows_in_the_next(
 
     for place, (writer, name) in enumerate((("berto", "Liza"), ("carla", "Tomas")), start=1):
         other = {"berto": "carla", "carla": "berto"}[writer]
-        people[writer].post("situations/new/", a_situation(name, context=f"Hiniram ni {name} ang payong ko."))
-        people[writer].post(f"situations/{place}/submit/")
+        send_to_review(people[writer], place, name, context=f"Hiniram ni {name} ang payong ko.")
         accepted(people, place, other, "edo", "dina")
     freeze(project, "1.0.0", tmp_path)
     people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
@@ -244,8 +241,7 @@ def test_what_a_scribe_and_a_coordinator_did_for_others_stays(
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event, Membership, Situation
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     people["ana"].post("releases/", {"version": "1.0.0"})
     before = (freeze(project, "1.0.0", tmp_path / "a").folder / "release.json").read_bytes()
@@ -452,7 +448,7 @@ def test_copies_of_a_topics_name_and_quotes_of_sentences_go_too(
     people["carla"].post("situations/new/", a_situation("Ely", topic=f"{CANARY} paksa"))
     people["ana"].post("topics/", {"name": f"{CANARY} paksa"})
     people["ana"].post("topics/", {"name": "kina Berto at Ana"})
-    people["ana"].post("people/", {"action": "roles", "author": _of("Ana"), "roles": ["coordinator", "scribe"]})
+    people["ana"].post("people/", {"action": "roles", "author": author_of("Ana"), "roles": ["coordinator", "scribe"]})
     people["carla"].post("situations/new/", a_situation("Tomas", topic=f"{CANARY} paksa"))
     people["carla"].post(
         "elicit/", {"question": "elder", "text": "sabi", "language": "fil", "topic": f"{CANARY} paksa"}
@@ -501,10 +497,9 @@ def test_nobody_stays_the_author_of_what_an_earlier_withdrawal_emptied(
 ) -> None:
     from kapwa.studio.models import Event
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     people["carla"].post("situations/1/vote/", {"round": "1", "choice": "change"})
-    carla = _of("Carla")
+    carla = author_of("Carla")
     people["berto"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
     assert Event.objects.get(kind="situation.voted", erased=True).actor == carla
     people["carla"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
@@ -531,8 +526,7 @@ def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contribution
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Event
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     said = {"collected": f"ni {CANARY}", "limits": f"{CANARY} lamang"}
     people["ana"].post("settings/", said)
@@ -544,8 +538,7 @@ def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contribution
     other = {"title": "Baryo", "culture": "Filipino", "licence": "CC0-1.0", "collected": "ni Ana", "limits": "iilan"}
     people["ana"].post("settings/", {**other, "contact": f"{CANARY} 0917"})
     people["ana"].post("settings/", {"action": "questions", "question_elder": f"{CANARY}?", "question_peer": "iba?"})
-    code = people["ana"].post("people/", {"action": "roles", "author": _of("Dina"), "roles": ["coordinator", "scribe"]})
-    assert code
+    people["ana"].act("people/", {"action": "roles", "author": author_of("Dina"), "roles": ["coordinator", "scribe"]})
     people["dina"].post("settings/", {**other, "contact": f"{CANARY} 0917", "limits": "lima lang"})
     changed = [event.body["names"] for event in Event.objects.filter(kind="project.changed").order_by("seq")]
     assert changed[1] == ["collected", "contact", "licence", "limits"]
@@ -561,9 +554,3 @@ def test_what_a_coordinator_wrote_into_the_settings_goes_with_their_contribution
     assert differences(project) == []
     connection.close()
     assert files_with(studio.parent, CANARY) == []
-
-
-def _of(name: str) -> str:
-    from kapwa.studio.models import Membership
-
-    return Membership.objects.get(pseudonym=name).author

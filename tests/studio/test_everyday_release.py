@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from slow_recount import recount
-from studio_answers import answer, answerers, approve, ask, revise
+from studio_answers import answer, answerers, approve, ask, decide, revise
 from studio_people import enter
 
 from kapwa.errors import KapwaError, UsageError
@@ -43,15 +43,6 @@ def word(project: Any, name: str, tag: str, text: str, *agreeing: str) -> None:
         for who in agreeing:
             body = {"language": tag, "wording": Wording.objects.get(id=f"{found.id}:{tag}").text_event}
             record(project, "wording.agreed", body, actor=who, subject=found.id)
-
-
-def decide(project: Any, question: Any, kind: str, actor: str = "merger", **body: Any) -> Any:
-    from django.db import transaction
-
-    from kapwa.studio.core.log import record
-
-    with transaction.atomic():
-        return record(project, f"answers.{kind}", {"language": "ko", **body}, actor=actor, subject=question.id)
 
 
 def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:

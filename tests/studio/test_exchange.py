@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted, enter, taken_in
+from studio_people import Someone, a_situation, accepted, enter, send_to_review, taken_in
 from studio_ratings import some_accepted, work
 
 from kapwa.errors import DataError, UsageError
@@ -153,10 +153,13 @@ def test_an_archive_that_is_strange_changes_nothing(
         return path
 
     first = json.loads(parts["project.jsonl"])
-    event = json.loads(parts["events.jsonl"].splitlines()[-1])
+    event, member = (json.loads(parts[f"{name}.jsonl"].splitlines()[-1]) for name in ("events", "members"))
     for strange in (
         {"project": ""},
         {"project": json.dumps({**first, "later": 1})},
+        {"project": json.dumps({**first, "form": "no-such"})},
+        {"project": json.dumps({**first, "quorum": 10**30})},
+        {"members": json.dumps({**member, "consent_version": 2**70})},
         {"events": json.dumps({**event, "uuid": "no"})},
         {"events": json.dumps({**event, "kind": "no.such"})},
         {"events": json.dumps({**event, "body": {"later": 1}})},
@@ -174,10 +177,7 @@ def test_an_archive_that_is_strange_changes_nothing(
     parts["archive.json"] = form
     # A person who is here keeps the code of today, whatever an older archive says.
     people_now = parts["people.jsonl"].replace(own.access, "old")
-    # Archives of checkouts before 0.1.0 name what an event came of.
-    with_parents = parts["events.jsonl"].replace('"device_time"', '"parent": null, "device_time"')
-    assert with_parents != parts["events.jsonl"]
-    exchange.import_project("baryo", archive(people=people_now, events=with_parents))
+    exchange.import_project("baryo", archive(people=people_now))
     assert Person.objects.get(pk=own.pk).access == own.access
     monkeypatch.setattr(exchange, "_MOST_UNPACKED", 100)
     with pytest.raises(DataError, match="unpacks to more than 100 bytes"):
@@ -193,8 +193,7 @@ def test_votes_that_an_earlier_studio_took_back_unrevealed_stay_hidden(
     from kapwa.studio.models import Event, Situation
     from kapwa.studio.situations.events import unrevealed
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     people["edo"].post("situations/1/vote/", {"round": "1", "choice": "change", "remark": "una"})
     found = Situation.objects.get()
     Event.objects.create(uuid=uuid.uuid4(), project=project, kind="situation.returned", subject=found.id)
@@ -216,8 +215,7 @@ def test_a_coordinator_takes_a_backup_from_the_page(
     people["ana"].post("who/", {"background": ["locality", "age_band"]})
     people["berto"].post("about/", {"locality": "Sagada", "age_band": "25-34", "agree": "on"})
     for number in (1, 2):
-        people["berto"].post("situations/new/", a_situation("Liza", context=f"Ika-{number} na araw."))
-        people["berto"].post(f"situations/{number}/submit/")
+        send_to_review(people["berto"], number, "Liza", context=f"Ika-{number} na araw.")
         for remark in ("una", "ikalawa"):  # a vote may be changed until the reveal
             vote = {"round": "1", "choice": "change", "remark": f"{remark} {number}"}
             people["edo"].post(f"situations/{number}/vote/", vote)

@@ -2,10 +2,7 @@
 
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -13,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from studio_people import URL, Someone, a_situation, accepted, enter
+from studio_people import URL, Someone, a_situation, accepted, enter, send_to_review
 
 import warm
 
@@ -88,9 +85,11 @@ def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
     assert "Somebody has just used" in other.post("/join/", {"pseudonym": "Eve"}) or Project.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "field", "says"),
-    [
+def test_what_is_wrong_is_said_beside_its_field_and_what_was_typed_stays(project: Any) -> None:
+    from kapwa.studio.models import Project
+
+    who = starter()
+    for change, field, says in (
         ({"title": ""}, "title", "required"),
         ({"languages": ""}, "languages", "required"),
         ({"languages": "ar, ???"}, "languages", "not the tag of a language"),
@@ -99,18 +98,12 @@ def test_only_the_newest_start_code_begins_and_once(studio: Path) -> None:
         ({"slug": "baryo"}, "slug", "already exists"),
         ({"writer": "51"}, "writer", "50"),
         ({"writer": "-1"}, "writer", "0"),
-    ],
-)
-def test_what_is_wrong_is_said_beside_its_field_and_what_was_typed_stays(
-    project: Any, change: dict[str, str], field: str, says: str
-) -> None:
-    from kapwa.studio.models import Project
-
-    page = starter().post("/begin/", NEW | {"culture": "<b>Kultura</b>"} | change, 400)
-    wrong = re.findall(r'class="wrong" id="wrong-(\w+)" role="alert">([^<]+)<', page)
-    assert [name for name, _text in wrong] == [field]
-    assert says in wrong[0][1]
-    assert "&lt;b&gt;Kultura&lt;/b&gt;" in page
+    ):
+        page = who.post("/begin/", NEW | {"culture": "<b>Kultura</b>"} | change, 400)
+        wrong = re.findall(r'class="wrong" id="wrong-(\w+)" role="alert">([^<]+)<', page)
+        assert [name for name, _text in wrong] == [field], change
+        assert says in wrong[0][1]
+        assert "&lt;b&gt;Kultura&lt;/b&gt;" in page
     assert Project.objects.count() == 1
 
 
@@ -294,8 +287,7 @@ def test_check_backup_and_sample_pack_are_buttons(people: dict[str, Someone], tm
 
 def a_release(people: dict[str, Someone], n: int = 1) -> str:
     for number in range(1, n + 1):
-        people["berto"].post("situations/new/", a_situation(f"Nena {number}"))
-        people["berto"].post(f"situations/{number}/submit/")
+        send_to_review(people["berto"], number, f"Nena {number}")
         accepted(people, number, "carla", "edo")
     return people["ana"].post("releases/", {"version": "1.0.0"})
 
@@ -410,46 +402,6 @@ def test_without_a_model_the_page_gives_the_command_alone(
     assert "kapwa run kalahi/mc --model MODEL --data baryo-1.0.0 --out runs" in page
     assert "Evaluate MODEL" not in page
     assert "No model is configured" in people["ana"].post("releases/1.0.0/evaluation/", {"task": "kalahi/mc"}, 400)
-
-
-def test_serve_begins_an_empty_folder_and_opens_the_browser(tmp_path: Path) -> None:
-    """As the starter does; what it opens in the browser is the link that begins, and later the studio."""
-    browser = f"{sys.executable} -c \"import sys; open('opened', 'w').write(sys.argv[1])\" %s"
-    opened, command = tmp_path / "opened", [sys.executable, "-m", "kapwa", "studio", "serve", "--open", "--port", "0"]
-    refused = subprocess.run(command[:5], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "There is no studio" in refused.stderr
-    server = subprocess.Popen(
-        command, cwd=tmp_path, env={**os.environ, "BROWSER": browser}, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stderr is not None
-        lines = [server.stderr.readline(), server.stderr.readline()]
-        end = time.monotonic() + 60
-        while not (opened.is_file() and opened.read_text()):
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-    link = re.search(rf"To begin a project, open (http://127.0.0.1:\d+/join/{CODE}/)", lines[1])
-    assert link
-    assert opened.read_text() == link[1]
-    # One that lost its database is not made anew.
-    (tmp_path / "kapwa-studio" / "studio.sqlite").unlink()
-    lost = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert "has lost its database" in lost.stderr
-
-
-def test_start_codes_are_counted_as_wrong_ones_are(studio: Path) -> None:
-    """Guessing the start's code is no easier than guessing anybody's."""
-    from kapwa.studio.core.members import MOST_ALIKE
-
-    who = Someone("")
-    answers = [
-        who.client.post("/enter/", {"code": f"1234-5600-0000-{n:04}"}).status_code for n in range(MOST_ALIKE + 2)
-    ]
-    assert answers[-1] == 429
 
 
 def test_who_is_invited_by_the_command_gets_a_recovery_code_where_they_coordinate(project: Any) -> None:

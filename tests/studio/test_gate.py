@@ -137,6 +137,7 @@ def test_check_refuses_a_lost_an_empty_and_a_damaged_database(tmp_path: Path) ->
         assert "Traceback" not in done.stderr
         return done.returncode, " ".join(done.stderr.split())
 
+    assert "There is no studio in home" in kapwa("serve")[1]
     assert kapwa("new", "baryo")[0] == 0
     assert kapwa("check")[0] == 0
     file = tmp_path / "home" / "studio.sqlite"
@@ -149,8 +150,9 @@ def test_check_refuses_a_lost_an_empty_and_a_damaged_database(tmp_path: Path) ->
     assert (kapwa("check")[0], "holds no project" in kapwa("check")[1]) == (2, True)
     for path in file.parent.glob("studio.sqlite*"):
         path.unlink()
-    assert kapwa("check")[0] == 2
-    assert "has lost its database" in kapwa("check")[1]
+    for command in (["check"], ["serve", "--open"]):
+        code, message = kapwa(*command)
+        assert (code, "has lost its database" in message) == (2, True), message
     assert not file.exists()
 
 

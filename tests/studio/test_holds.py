@@ -1,22 +1,29 @@
 """Tasks that are kept for people: nobody is starved by phones that only opened their page, and what is kept is seen."""
 
 import json
-import re
 from typing import Any
 
 import pytest
 from studio_answers import ask, member_of
+from studio_kept import Cast
 from studio_people import Someone, enter
+from studio_ratings import task_of
 
 QUESTIONS = 12
 
 
+@pytest.fixture(scope="session")
+def phone_cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
+    members = {f"p{place}": (f"P{place}", "answerer") for place in range(6)}
+    return Cast(tmp_path_factory.mktemp("phones") / "studio.sqlite", **members)
+
+
 @pytest.fixture
-def phones(everyday: Any) -> list[Someone]:
+def phones(everyday: Any, phone_cast: Cast) -> list[Someone]:
     """Six people whose phones opened the page that works without a network, and did nothing more."""
+    people = list(phone_cast.come(everyday).values())
     for place in range(QUESTIONS):
         ask(everyday, f"아침에 무엇을 먹나요, {place}?")
-    people = [enter(everyday, f"P{place}", "answerer") for place in range(6)]
     for person in people:
         open_page(person)
     return people
@@ -43,10 +50,6 @@ def waits(who: Someone) -> int:
     return int(who.client.get(who.full("sync/")).json()["desks"][0]["left"])
 
 
-def hidden(page: str) -> dict[str, str]:
-    return dict(re.findall(r'name="(uuid|subject|seen)" value="([^"]*)"', page))
-
-
 def kept_for(who: Someone) -> set[str]:
     from kapwa.studio.models import Lease
 
@@ -63,7 +66,7 @@ def test_six_phones_that_only_opened_the_page_do_not_starve_the_seventh(everyday
     for left in range(QUESTIONS, 0, -1):
         page = seventh.get("work/answers/")
         assert f"You have {left} task" in page
-        seventh.post("work/answers/", hidden(page) | {"field_answer_1": "쌀밥", "button": "answered"})
+        seventh.post("work/answers/", task_of(page)[0] | {"field_answer_1": "쌀밥", "button": "answered"})
     assert Answer.objects.filter(author=member_of(seventh).author).count() == QUESTIONS
     assert "There is nothing more for you to do here now." in seventh.get("work/answers/")
     eighth = enter(everyday, "H", "answerer")

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, a_situation, accepted, send_to_review
 
 
 def test_coverage_is_drawn_as_it_is_counted(project: Any, people: dict[str, Someone]) -> None:
@@ -40,8 +40,7 @@ def test_a_place_at_which_the_best_response_mostly_stands_is_told(project: Any, 
 
 
 def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, people: dict[str, Someone]) -> None:
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     assert "No votes are revealed yet." in people["dina"].get("")
     people["edo"].post("situations/1/vote/", {"round": "1", "choice": "accept"})
     assert "No votes are revealed yet." in people["dina"].get("")  # and nothing of hidden ones
@@ -49,8 +48,7 @@ def test_agreement_says_what_it_rests_on_and_why_it_is_undefined(project: Any, p
     page = people["dina"].get("")
     assert 'Agreement: <bdi lang="en">undefined: no two raters judged the same thing</bdi>' in page
     assert "Based on 0 revealed rounds in which at least two people voted. 1 person voted in total." in page
-    people["carla"].post("situations/new/", a_situation("Tomas"))
-    people["carla"].post("situations/2/submit/")
+    send_to_review(people["carla"], 2, "Tomas")
     accepted(people, 2, "berto", "edo")
     page = people["dina"].get("")
     assert 'Agreement: <span class="number">1.00</span>' in page

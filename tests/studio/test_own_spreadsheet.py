@@ -359,8 +359,8 @@ MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 @pytest.mark.parametrize(
     ("file", "guessed", "chosen"),
     [
-        # Locales look like topics, and a sentence with a gap like a question: people see it and say so.
-        ("semeval-2026-task-7-short/short_answers.tsv", ["id", "topic", "local", ""], ["id", "", "local", ""]),
+        # Codes of languages and places are no topics; a sentence with a gap looks like a question: people say so.
+        ("semeval-2026-task-7-short/short_answers.tsv", ["id", "", "local", ""], ["id", "", "local", ""]),
         ("geomlama/gd_prompt_en.tsv", ["english", "", "", "topic"], ["", "english", "", "", "topic"]),
     ],
 )

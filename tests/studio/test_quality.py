@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from studio_answers import answer, answerers, ask, member_of
-from studio_people import Someone, enter
+from studio_people import Someone, enter, send_to_review
 
 
 def check(project: Any, question: Any, *texts: str) -> None:
@@ -340,7 +340,7 @@ def test_what_is_set_aside_stays_so_when_who_asked_withdraws_and_goes_with_the_a
 
 def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: dict[str, Someone]) -> None:
     from django.db import transaction
-    from studio_people import a_situation, accepted
+    from studio_people import accepted
 
     from kapwa.studio.core.desks import DESKS
     from kapwa.studio.core.log import record
@@ -349,8 +349,7 @@ def test_judgements_are_set_aside_at_their_desk_alone(project: Any, people: dict
     from kapwa.studio.ratings.drawing import draw
     from kapwa.studio.ratings.views import _sets, result_tables
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     draw(project, "baseline")
     thing, authors = Drawn.objects.get(), ["a" * 16, "b" * 16]

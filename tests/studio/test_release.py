@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studio_people import Someone, a_situation, accepted, taken_in
+from studio_people import Someone, a_situation, accepted, send_to_review, taken_in
 
 
 @given(values=st.lists(st.sampled_from(["", "a", "b", "c", "d"]), max_size=40))
@@ -60,8 +60,7 @@ def test_a_count_that_would_tell_of_newcomers_is_left_out_of_a_datasheet(
     from kapwa.studio.core.members import new_code
     from kapwa.studio.models import Membership, Person, Situation
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
 
     project.background = ["locality"]
     project.save()
@@ -95,11 +94,9 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
     people["berto"].post("about/", {"locality": "Sagada", "agree": "on", "public": "on"})
     people["berto"].post("me/", {"action": "profile", "pseudonym": "Berto", "credit": "pseudonym"})
     people["carla"].post("me/", {"action": "profile", "pseudonym": "Carla", "name": "Carla Cruz", "credit": "name"})
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
-    people["carla"].post("situations/new/", a_situation("Tomas", context="Hiniram ni Tomas ang payong ko."))
-    people["carla"].post("situations/2/submit/")
+    send_to_review(people["carla"], 2, "Tomas", context="Hiniram ni Tomas ang payong ko.")
     accepted(people, 2, "berto", "edo")
     made = freeze(project, "1.0.0", tmp_path, date="2026-01-31")
     sheet = (made.folder / "DATASHEET.md").read_text()
@@ -107,6 +104,7 @@ def test_a_release_says_how_it_came_about(project: Any, people: dict[str, Someon
     assert "| situation.drafted | 2 | 2 |" in sheet
     assert "| situation.voted | 4 | 3 |" in sheet
     assert "Sagada" not in sheet  # one person alone
+    assert "as people chose to say" not in sheet
     assert str(tmp_path) not in sheet
     assert (made.folder / "CREDITS.md").read_text().splitlines()[-2:] == ["- Berto", "- Carla Cruz"]
     described = json.loads((made.folder / "croissant.json").read_text())
@@ -272,8 +270,7 @@ def test_words_whose_author_does_not_want_them_published_stay_out(
 
 
 def test_a_change_in_review_leaves_no_situation_that_cannot_be_frozen(project: Any, people: dict[str, Someone]) -> None:
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     people["carla"].post("situations/1/vote/", {"round": "1", "choice": "change"})
     people["dina"].post("situations/1/reveal/")
     form = {**a_situation("Liza"), "best": "", "base": "1", "reason": "reword"}
@@ -317,8 +314,7 @@ def test_a_release_whose_words_were_removed_is_not_written_again_with_others(
     from kapwa.studio.core.kinds import RefusedError
     from kapwa.studio.models import Situation
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     people["carla"].post("situations/1/vote/", {"round": "1", "choice": "change"})
     people["dina"].post("situations/1/reveal/")
     changed = {**a_situation("Liza", user="Guro ako."), "base": "1", "reason": "reword"}
@@ -345,8 +341,7 @@ def test_a_release_comes_out_the_same_under_other_settings_and_another_name(
     from kapwa.studio.core.freeze import freeze, release_files
     from kapwa.studio.models import Membership, Person, Project, Release
 
-    people["berto"].post("situations/new/", a_situation("Liza"))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1)
     accepted(people, 1, "carla", "edo")
     freeze(project, "1.0.0", tmp_path)
     before = release_files(project, Release.objects.get())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, enter
+from studio_people import Someone, enter, send_to_review
 
 from kapwa.errors import UsageError
 
@@ -58,8 +58,7 @@ def mailing(mail_server: Any, monkeypatch: pytest.MonkeyPatch, studio: Path) -> 
 @pytest.fixture
 def reviewed(people: dict[str, Someone]) -> dict[str, Someone]:
     """A situation of Berto's is in review."""
-    people["berto"].post("situations/new/", a_situation())
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1, "")
     return people
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, enter
+from studio_people import Someone, a_situation, enter, send_to_review
 
 
 def hits(who: Someone, words: str) -> list[str]:
@@ -23,8 +23,7 @@ def the_round(who: Someone, number: int = 1) -> str:
 
 
 def test_votes_that_are_hidden_are_found_by_nobody_before_the_reveal(project: Any, people: dict[str, Someone]) -> None:
-    people["berto"].post("situations/new/", a_situation("Liza", user="Guro ako sa elementarya."))
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1, "Liza", user="Guro ako sa elementarya.")
     vote = {"round": the_round(people["edo"]), "choice": "change", "remark": "lihim na puna"}
     people["edo"].post("situations/1/vote/", vote)
     for who in people.values():

@@ -111,20 +111,12 @@ def test_the_commands_of_the_units_and_scripts_are_ones_that_kapwa_has(server: P
         assert all(word in offered for word in words if word.startswith("--")), line
 
 
-def started(folder: Path, command: list[str], variables: dict[str, str], typed: str = "") -> subprocess.Popen[str]:
+def started(folder: Path, command: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
+    """A program that goes on; what it says is in the file "printed"."""
     path = os.pathsep.join([str(warm.programs()), os.environ["PATH"]])
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, **variables, "PATH": path},
-        stdin=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    process.stdin.write(typed)
-    process.stdin.close()
-    return process
+    how: dict[str, Any] = {"cwd": folder, "env": {**os.environ, **variables, "PATH": path}, "text": True}
+    with (folder / "printed").open("w") as said:
+        return subprocess.Popen(command, **how, stdin=subprocess.DEVNULL, stderr=said, start_new_session=True)
 
 
 def page_of(port: int, headers: dict[str, str], process: subprocess.Popen[str]) -> Any:
@@ -191,6 +183,7 @@ def test_the_starter_of_a_laptop_opens_an_empty_folder_in_the_browser_and_shares
         finally:
             stop(process)
         assert bool(re.fullmatch(r"http://127.0.0.1:8000/join/[-\d]{19}/", opened.read_text())) is not begun
+        assert begun or f"To begin a project, open {opened.read_text()} (" in (tmp_path / "printed").read_text()
         kapwa("studio", "new", f"baryo-{begun:d}", cwd=tmp_path)
     assert opened.read_text() == "http://127.0.0.1:8000"
     assert ("127.0.0.1" in (home / "address.txt").read_text()) is not bool(network_of("0.0.0.0")[0])

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, accepted
+from studio_people import Someone, a_situation, accepted, send_to_review
 
 WHY = "Walang gumagawa nito dito sa amin ngayon."
 
@@ -20,16 +20,14 @@ def states(*numbers: int) -> list[str]:
 def accepted_two(project: Any, people: dict[str, Someone]) -> dict[str, Someone]:
     """Two accepted situations of Berto's."""
     for number in (1, 2):
-        people["berto"].post("situations/new/", a_situation(f"Tao{number}"))
-        people["berto"].post(f"situations/{number}/submit/")
+        send_to_review(people["berto"], number, f"Tao{number}")
         accepted(people, number, "carla", "edo")
     return people
 
 
 def test_a_rejected_situation_says_why_and_comes_back(people: dict[str, Someone]) -> None:
     berto, dina = people["berto"], people["dina"]
-    berto.post("situations/new/", a_situation())
-    berto.post("situations/1/submit/")
+    send_to_review(berto, 1, "")
     dina.post("situations/1/reject/", {"reason": WHY}, status=409)  # nobody has voted
     people["edo"].post("situations/1/vote/", {"round": "1", "choice": "reject", "best": ""})
     dina.post("situations/1/reveal/")
@@ -52,8 +50,7 @@ def test_a_rejected_situation_says_why_and_comes_back(people: dict[str, Someone]
 
 
 def test_a_change_takes_a_rejected_situation_to_review_again(people: dict[str, Someone]) -> None:
-    people["berto"].post("situations/new/", a_situation())
-    people["berto"].post("situations/1/submit/")
+    send_to_review(people["berto"], 1, "")
     people["edo"].post("situations/1/vote/", {"round": "1", "choice": "reject", "best": ""})
     people["dina"].post("situations/1/reveal/")
     people["dina"].post("situations/1/reject/", {"reason": WHY})

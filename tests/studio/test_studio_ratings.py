@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from studio_people import Someone, a_situation, enter
+from studio_people import Someone, a_situation, enter, send_to_review
 from studio_ratings import CULTURE, Shortest, answered, short_answers, some_accepted, task_of, work
 from typer.testing import CliRunner
 
@@ -426,15 +426,14 @@ def test_words_of_an_erased_author_are_in_no_drawn_text(
 ) -> None:
     """A run of the project's own release, and a baseline of its situations: both hold what Berto wrote."""
     from django.db import connection
-    from studio_people import a_situation, accepted
+    from studio_people import accepted
 
     from kapwa.studio.core.freeze import freeze
     from kapwa.studio.core.log import differences
     from kapwa.studio.models import Drawn, Judgement
 
     for number, (writer, other, name) in enumerate((("berto", "carla", "kanaryo-1"), ("carla", "berto", "Tomas")), 1):
-        people[writer].post("situations/new/", a_situation(name))
-        people[writer].post(f"situations/{number}/submit/")
+        send_to_review(people[writer], number, name)
         accepted(people, number, other, "edo")
     release = freeze(project, "1.0.0", tmp_path / "releases").folder
     task = kapwa.load_task("kalahi/open", data=release, metrics=["chrf"])

@@ -23,6 +23,8 @@ MADE = "#"
 _SHORT, _LONG = 60, 12  # characters
 _SAME_NAME = 88.0  # percent of equal letters
 _ENGLISH_WORD = re.compile(r"\b(?:the|is|are|what|which|how|when|where|who|you|your|of|to)\b", re.IGNORECASE)
+# Codes of languages and places, such as "es" and "es-MX", which are often alike, and no topics.
+_LOCALE = re.compile(r"[a-z]{2}|[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?[-_](?:[A-Z]{2}|\d{3})")
 _BULLET = re.compile(r"^\s*(?:[-–•*]|\(?\d{1,2}[.)])\s+")
 
 
@@ -95,7 +97,7 @@ def text_of(cell: Cell) -> str:
 def _look(cells: Iterable[str]) -> tuple[str, float]:
     """Return what cells look like, and how long they are: of two columns of one look the longer is likelier."""
     filled = [cell.strip() for cell in cells if cell.strip()]
-    if not filled:
+    if all(map(_LOCALE.fullmatch, filled)):
         return "-", 0.0
     size, different = sum(map(len, filled)) / len(filled), len(set(filled))
     if 1 < different == len(filled) and size <= _SHORT and not any(" " in cell for cell in filled):

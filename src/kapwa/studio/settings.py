@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import tempfile
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -70,62 +71,10 @@ def _let_worker_serve_pages(headers: Any, path: str, url: str) -> None:
         headers["Service-Worker-Allowed"] = "/p/"
 
 
-_SELF = ("script-src", "style-src", "connect-src", "manifest-src", "form-action")
-POLICY = {
-    **{name: ["'none'"] for name in ("default-src", "base-uri", "frame-ancestors")},
-    **{name: ["'self'"] for name in _SELF},
-    "img-src": ["'self'", "data:"],
-}
-
-
 # What is the same for every studio.
-_SAME_EVERYWHERE: dict[str, Any] = {
-    "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
-    "INSTALLED_APPS": [f"django.contrib.{name}" for name in ("contenttypes", "auth", "sessions", "staticfiles")]
-    + ["kapwa.studio"],
-    "MIDDLEWARE": [
-        "kapwa.studio.core.security.OneWriter",
-        "django.middleware.security.SecurityMiddleware",
-        "csp.middleware.CSPMiddleware",
-        "whitenoise.middleware.WhiteNoiseMiddleware",
-        "django.contrib.sessions.middleware.SessionMiddleware",
-        "kapwa.studio.core.interface.InterfaceMiddleware",
-        "django.middleware.common.CommonMiddleware",
-        "django.middleware.csrf.CsrfViewMiddleware",
-        "django.contrib.auth.middleware.AuthenticationMiddleware",
-        "kapwa.studio.core.intake.PresenceCookie",
-        "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    ],
-    "ROOT_URLCONF": "kapwa.studio.urls",
-    "TEMPLATES": [
-        {
-            "BACKEND": "django.template.backends.django.DjangoTemplates",
-            "DIRS": [HERE / "templates"],
-            "OPTIONS": {
-                "context_processors": ["django.template.context_processors.request"],
-                "builtins": [
-                    "kapwa.studio.templatetags.studio",
-                    "django.templatetags.i18n",
-                    "django.templatetags.static",
-                ],
-            },
-        }
-    ],
-    "AUTH_USER_MODEL": "studio.Person",
-    "LOGIN_URL": "enter",
-    "TIME_ZONE": "UTC",
-    "LANGUAGE_CODE": "en",
-    "LANGUAGE_COOKIE_AGE": 365 * 24 * 3600,
-    "STATIC_URL": "/static/",
-    "WHITENOISE_USE_FINDERS": True,
-    "WHITENOISE_MAX_AGE": 3600,
-    "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
-    "DATA_UPLOAD_MAX_NUMBER_FIELDS": 3000,  # a page of answers to merge has a field for each
-    "SESSION_COOKIE_AGE": 30 * 24 * 3600,
-    "CSRF_COOKIE_HTTPONLY": True,
-    "CSRF_FAILURE_VIEW": "kapwa.studio.core.security.csrf_failure",
-    "CONTENT_SECURITY_POLICY": {"DIRECTIVES": POLICY},
+_SAME_EVERYWHERE: dict[str, Any] = tomllib.loads((HERE / "django.toml").read_text(encoding="utf-8")) | {
     "LOGGING_CONFIG": None,
+    "WHITENOISE_ADD_HEADERS_FUNCTION": _let_worker_serve_pages,
 }
 
 

@@ -6,19 +6,12 @@ Nothing is removed: figures and releases go without the answers for as long as i
 from __future__ import annotations
 
 from django.db import models
-from django.utils.translation import gettext_noop
 
 from kapwa.studio.core.tables import Authored, Project
+from kapwa.studio.core.text import listed
 
 # Why answers are set aside; a datasheet says how often each was the reason.
-REASONS = {
-    "checks": gettext_noop("wrong answers to check questions"),
-    "repeats": gettext_noop("other answers when asked again"),
-    "copied": gettext_noop("copied answers"),
-    "careless": gettext_noop("answers that do not fit the questions"),
-    "other place": gettext_noop("the person does not know the culture"),
-    "wish": gettext_noop("the person asked for it"),
-}
+REASONS = listed("why answers are set aside")
 
 
 class Aside(Authored):
@@ -31,11 +24,6 @@ class Aside(Authored):
     agreed = models.BooleanField(default=False)
 
 
-def aside_authors(project: Project | int, desk: str) -> models.QuerySet[Aside, str]:
-    """Return the query of the authors whose answers at a desk are set aside now, to be part of another."""
-    return Aside.objects.filter(project=project, desk=desk, agreed=True).values_list("who", flat=True)
-
-
-def set_aside(project: Project, desk: str) -> set[str]:
+def set_aside(project: Project | int, desk: str) -> set[str]:
     """Return the authors whose answers at a desk are set aside now."""
-    return set(aside_authors(project, desk))
+    return set(Aside.objects.filter(project=project, desk=desk, agreed=True).values_list("who", flat=True))

@@ -194,8 +194,6 @@ def _put_back(slug: str, tables: dict[str, list[dict[str, Any]]], withdrawn: Map
             member = Membership.objects.filter(project=project, author=row.pop("member_id") or "").first()
             Invitation.objects.create(project=project, member=member, **row)
         times = ("device_time", "server_time")
-        for row in tables["events"]:
-            row.pop("parent", None)  # stands in archives of checkouts before 0.1.0, and nothing read it
         rows = [row | {name: row[name] and parse_datetime(row[name]) for name in times} for row in tables["events"]]
         events = Event.objects.bulk_create([Event(project=project, **row) for row in rows], batch_size=500)
         rebuild(project)

@@ -20,7 +20,6 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 from pydantic import AwareDatetime, BaseModel, ValidationError, field_validator
 
 from kapwa.errors import DataError, KapwaError
@@ -30,6 +29,7 @@ from kapwa.studio.core.log import ConflictError, lock_project, record, single_wr
 from kapwa.studio.core.posted import HERE
 from kapwa.studio.core.security import agreed
 from kapwa.studio.core.tables import Event, Membership, Person, Project
+from kapwa.studio.core.text import listed
 from kapwa.tables_io import read_sheet
 
 _ROWS = uuids.UUID("6b0f8d1e-93b4-4c53-8a55-1c1f8f5f2a10")
@@ -37,12 +37,7 @@ _CONFLICTING = uuids.UUID("2d1f0a3e-7b0c-4f57-9d0e-5a3a1f5b8c11")
 # The name in a heading: "Your answer [text]" of a workbook, "t1_text" of a form for Collect, which puts groups before.
 _OURS = re.compile(r"(?:\[|(?:^|[-/:.])t(\d+)_)(\w+)\]?$")
 _BINDING = ("desk", "subject", "seen", "person")
-_REFUSED = {
-    403: gettext_noop(
-        "it was filled in by somebody whose answers you cannot import, or who has not agreed to the consent text."
-    ),
-    409: gettext_noop("it was imported before with different content. The first answer counts."),
-}
+_REFUSED = listed("why work is refused")  # by the status of the record
 
 
 class Record(BaseModel):
@@ -181,9 +176,8 @@ def _take_part(project: Project, records: Sequence[tuple[int, Any]], *, only: Me
         before, refused = answers.count(), []
         for row, sent in records:
             answer = take(members, sent)
-            status = answer["status"]
-            if status != 200:
-                why = _(_REFUSED[status]) if status in _REFUSED else answer["message"]
+            if answer["status"] != 200:
+                why = _(_REFUSED.get(str(answer["status"]), "")) or answer["message"]
                 refused.append(_("row %(row)s: %(why)s") % {"row": row, "why": why})
         new = answers.count() - before
         if by and new:

@@ -60,7 +60,7 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in LOCALE.iterdir() if path.is_dir()))
 
 
-@cache
+@lru_cache(maxsize=64)  # whoever translates may ask for any tag
 def catalog(tag: str) -> polib.POFile:
     """Return the messages with their texts of a shipped language; for any other all of them without texts."""
     if tag in shipped():

@@ -1,19 +1,27 @@
-"""Texts that people typed: tidied, compared word by word, and named by a key that tells nothing of them."""
+"""Texts: those that people typed, tidied, compared and named by a key that tells nothing of them; lists of our own."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from kapwa.errors import UsageError
+from kapwa.files import table_rows
 from kapwa.studio.core.tables import Project
 from kapwa.tables_io import printable
 
 LONGEST = 4000  # characters of one field
+_LISTED = table_rows(Path(__file__).with_name("texts.csv"))
+
+
+def listed(name: str) -> dict[str, str]:
+    """Return the texts of a list of the studio by their keys, in English, which is what is translated."""
+    return {row["key"]: row["text"] for row in _LISTED if row["list"] == name}
 
 
 def tidy(text: str, longest: int = LONGEST) -> str:

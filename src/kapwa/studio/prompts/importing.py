@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _
 
 from kapwa.datasets.columns import LABEL, TEXT, Column
 from kapwa.datasets.tables import Table, peek_header
@@ -17,26 +17,15 @@ from kapwa.studio.core.languages import language
 from kapwa.studio.core.log import record
 from kapwa.studio.core.roles import WORDERS
 from kapwa.studio.core.tables import Project
+from kapwa.studio.core.text import listed
 from kapwa.studio.prompts.checks import read_table
-from kapwa.studio.prompts.events import CONCEPT, IDENTITY, NAMES, PLURALS, TEMPLATE
+from kapwa.studio.prompts.events import IDENTITY, NAMES, PLURALS, TEMPLATE
 from kapwa.studio.prompts.tables import PromptPart
 from kapwa.suites.eecc.data import PACKS, read_folder, task_folders
 from kapwa.suites.eecc.form import DEFAULT_TEMPLATE, Named, is_released, read_released
 
 # The columns of each kind of part as people read them, besides those of its texts in other languages.
-COLUMNS = {
-    CONCEPT: (("topic", gettext_lazy("Topic")), ("concept", gettext_lazy("Concept, as it appears in prompts"))),
-    IDENTITY: (
-        ("identity", gettext_lazy("Identity, as it appears in prompts")),
-        ("country", gettext_lazy("Country it belongs to, if its name does not show it")),
-        ("article", gettext_lazy("“a” or “an”, if the rule by sound gives the wrong one")),
-    ),
-    TEMPLATE: (
-        ("name", gettext_lazy("Name")),
-        ("language", gettext_lazy("Language")),
-        ("template", gettext_lazy("Prompt")),
-    ),
-}
+COLUMNS = {role: listed(f"columns of {plural}") for role, plural in PLURALS.items()}
 _ROLES = {plural: role for role, plural in PLURALS.items()}
 
 
@@ -54,15 +43,15 @@ class PromptTables:
         looks = {"topic": LABEL, NAMES[part]: TEXT, "template": TEXT}
         usual = {"language": project.language, "topic": "", "name": DEFAULT_TEMPLATE}
         columns = []
-        for name, label in COLUMNS[part]:
-            words = [str(label), *([project.attribute] if name == IDENTITY else [])]
+        for name, label in COLUMNS[part].items():
+            words = [_(label), *([project.attribute] if name == IDENTITY else [])]
             needed = name in (NAMES[part], "topic", "template")
             columns.append(Column(name, words, looks.get(name, ""), needed=needed, usual=usual.get(name)))
         if part != TEMPLATE:
             others = [name.partition("_")[2] for name in header if re.fullmatch(Named.more_columns, name)]
             tags = dict.fromkeys([*project.languages, "en", *others])
             columns += [Column(f"text_{tag}", [language(tag).name, f"text_{tag}", tag]) for tag in tags]
-        return [*columns, Column("notes", [gettext_lazy("notes")]), Column("source", [gettext_lazy("source")])]
+        return [*columns, Column("notes", [_("notes")]), Column("source", [_("source")])]
 
     def released(self, place: Path) -> Mapping[str, Table]:
         """Return the tables of a folder of this form, or those that EECC's authors released, which have no header."""

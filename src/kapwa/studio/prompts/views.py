@@ -115,7 +115,7 @@ def prompt_parts(request: HttpRequest, visit: Visit, role: str) -> HttpResponse:
 
 def _form_fields(visit: Visit, role: str, values: Any) -> list[tuple[str, Any, str, str]]:
     """Return (name, label, language, value) of each field of a part's form."""
-    columns: list[tuple[str, Any, str]] = [(name, label, "") for name, label in COLUMNS[role]]
+    columns = [(name, _(label), "") for name, label in COLUMNS[role].items()]
     if role != TEMPLATE:
         asked = [f"text_{tag}" for tag in (*visit.project.languages, "en") if tag != visit.project.language]
         for name in dict.fromkeys([*asked, *(name for name in values if name.startswith("text_"))]):

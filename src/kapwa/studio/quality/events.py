@@ -58,5 +58,6 @@ def aside_ended(event: Event, *, live: bool) -> None:
 def _count_again(row: Aside) -> None:
     if row.desk == DESK:
         answers = Answer.objects.filter(project=row.project_id, author=row.who)
-        for wording in Wording.objects.filter(id__in=[f"{answer.question}:{answer.language}" for answer in answers]):
-            count_people(wording)
+        theirs = Wording.objects.filter(id__in=[f"{answer.question}:{answer.language}" for answer in answers])
+        for wording in theirs.values_list("question_id", "language", "counted"):
+            count_people(row.project_id, *wording)

@@ -6,17 +6,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from math import inf
 from typing import Any
 
-from kapwa.languages.fallback import language_for
-from kapwa.metrics.matching import Matcher
 from kapwa.studio.core.desks import DESKS
 from kapwa.studio.core.tables import Event, Project
 from kapwa.studio.questions.events import PROMPT
 from kapwa.studio.questions.merging import Merged, merged_answers
+from kapwa.studio.questions.suggesting import matcher_of
 from kapwa.studio.questions.tables import DESK, Answer, Wording
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, YES_OR_NO
 from kapwa.studio.ratings.tables import Judgement
@@ -55,14 +54,9 @@ def material(project: Project, desk: str) -> Material:
     return made
 
 
-@cache
-def _matcher(language: str) -> Matcher:
-    return Matcher(language_for(language))
-
-
 def _means(texts: Iterable[str], accepted: Collection[str], wording: Wording) -> bool:
     """Whether one of ``texts`` gives one of ``accepted``, by the rules by which replies of models are read."""
-    match, kind = _matcher(wording.language).match, wording.question.kind
+    match, kind = matcher_of(wording.language).match, wording.question.kind
     return any(match(text, right, kind) for text, right in product(texts, accepted))
 
 

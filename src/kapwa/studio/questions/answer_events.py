@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from kapwa.studio.core.aside import aside_authors
+from kapwa.studio.core.aside import set_aside
 from kapwa.studio.core.kinds import RefusedError, common, kind, row_or_refused
 from kapwa.studio.core.tables import Event
 from kapwa.studio.core.text import key_of
@@ -46,25 +46,29 @@ def _recount(event: Event) -> bool:
 
     Returns whether it is worded in the language of the answers.
     """
-    wording = Wording.objects.filter(id=_wording(event)).select_related("question").first()
-    if wording is None:
+    # Of an answer that comes in, no more than these columns are read: phones send many at once.
+    row = Wording.objects.filter(id=_wording(event)).values_list("counted", "question__revision", "revision").first()
+    if row is None:
         return False
-    if event.kind != "answer.given" or not wording.counted:
-        now = [wording.question.revision, wording.revision]
-        wording.counted = [now]
-        for decision in Decision.objects.filter(wording=wording.id, kind="answers.confirmed"):
-            wording.counted += decision.body["seen"] if decision.body["now"] == now else []
-    count_people(wording)
+    counted, *now = row
+    if event.kind != "answer.given" or not counted:
+        counted = [now]
+        for decision in Decision.objects.filter(wording=_wording(event), kind="answers.confirmed"):
+            counted += decision.body["seen"] if decision.body["now"] == now else []
+    count_people(event.project_id, event.subject, event.body["language"], counted)
     return True
 
 
-def count_people(wording: Wording) -> None:
-    """Note how many people's answers count for a wording; those that are set aside do not, so that others are asked."""
-    answers = Answer.objects.filter(question=wording.question_id, language=wording.language).order_by()
-    answers = answers.exclude(author__in=aside_authors(wording.project_id, DESK))
-    rows = answers.values_list("question_revision", "wording_revision").annotate(Count("pk"))
-    wording.people = sum(n for *seen, n in rows if seen in wording.counted)
-    wording.save(update_fields=("counted", "people"))
+def count_people(project: int, question: str, language: str, counted: Sequence[list[int]]) -> None:
+    """Note whose answers count for a wording, by the revisions ``counted``, and how many people these are.
+
+    Those whose answers are set aside are not among them, so that others are asked.
+    """
+    answers = Answer.objects.filter(question=question, language=language).order_by()
+    rows = answers.exclude(author__in=set_aside(project, DESK))
+    revisions = rows.values_list("question_revision", "wording_revision").annotate(Count("pk"))
+    people = sum(n for *seen, n in revisions if seen in counted)
+    Wording.objects.filter(id=f"{question}:{language}").update(counted=counted, people=people)
 
 
 def _english_left(event: Event, left: Sequence[Event]) -> dict[str, Any]:

@@ -45,21 +45,20 @@ class AnsweringDesk:
     def draw(self, member: Membership, count: int) -> Work:
         """Return up to ``count`` questions that the member has not answered as they are asked now, and lease them."""
         leased = assign(member, self.name, lambda: _done(member), target=member.project.people_each, count=count)
-        wordings = Wording.objects.select_related("question", "project").in_bulk(
-            [lease.rstrip(_AGAIN) for lease in leased.subjects]
-        )
-        tasks = [self._task(wordings[lease.rstrip(_AGAIN)], again=lease.endswith(_AGAIN)) for lease in leased.subjects]
+        leases = [(lease.rstrip(_AGAIN), lease.endswith(_AGAIN)) for lease in leased.subjects]
+        wordings = Wording.objects.select_related("question").in_bulk([wording for wording, _again in leases])
+        tasks = [self._task(member.project, wordings[wording], again=again) for wording, again in leases]
         return Work(tasks, leased.left)
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
         match = _SEEN.fullmatch(seen)
-        wordings = Wording.objects.select_related("question", "project").exclude(question__kind=PROMPT)
+        wordings = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
         wording = wordings.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
         if match is None or wording is None:
             return None
         known = 1 <= int(match[2]) <= wording.question.revision and was_agreed(wording, int(match[3]))
-        return self._task(wording, seen, again=bool(match[4])) if known else None
+        return self._task(member.project, wording, seen, again=bool(match[4])) if known else None
 
     def left(self, member: Membership) -> int:
         """Return how many questions wait for the member, now or once others have caught up."""
@@ -87,13 +86,13 @@ class AnsweringDesk:
             **({"again": True} if again else {}),
         }
 
-    def _task(self, wording: Wording, seen: str = "", *, again: bool) -> Task:
+    def _task(self, project: Project, wording: Wording, seen: str = "", *, again: bool) -> Task:
         written = {"kind": "text", "language": wording.language}
         answer = written | {"longest": LONGEST, "only_with": (ANSWERED,)}
         another = _("Another answer, if there is one")
         fields = (
             Field("answer_1", _("Your answer"), required=True, **answer),
-            *(Field(f"answer_{place}", another, **answer) for place in range(2, wording.project.answers_each + 1)),
+            *(Field(f"answer_{place}", another, **answer) for place in range(2, project.answers_each + 1)),
             Field("depends", _("If your answer depends on something, what is it?"), longest=LONGEST_DEPENDS, **written),
         )
         buttons = (

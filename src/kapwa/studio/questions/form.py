@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from kapwa.studio.core.forms import FORMS, Form
-from kapwa.studio.core.tables import Project
 from kapwa.studio.questions import answer_events, answering, events  # noqa: F401 - each fills a list
 from kapwa.studio.questions.importing import QuestionTables, add_prompts
-from kapwa.studio.questions.proposals import holds_proposals, import_proposals
+from kapwa.studio.questions.proposals import take_proposals
 from kapwa.studio.questions.release import EverydayRelease
 from kapwa.studio.questions.searching import texts
 from kapwa.studio.questions.views.questions import guide
-
-
-def _take_proposals(project: Project, data: str | Path) -> str:
-    if not holds_proposals(data):
-        return ""
-    counts = import_proposals(project, Path(data))
-    return f"{counts.new} proposed wordings for whoever merges answers; {counts.passed_over} passed over."
-
 
 FORMS["blend"] = Form(
     release=EverydayRelease,
@@ -28,7 +17,7 @@ FORMS["blend"] = Form(
     tasks=("blend/saq",),
     guide=guide,
     tables=QuestionTables(),
-    take_other=_take_proposals,
+    take_other=take_proposals,
     begin=add_prompts,
     answered=True,
     texts=texts,

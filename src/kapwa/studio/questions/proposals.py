@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from django.db import transaction
 
@@ -22,25 +21,16 @@ from kapwa.studio.questions.tables import Wording
 from kapwa.tables_io import Row, read_sheet
 
 
-class Proposed(NamedTuple):
-    """How many wordings are new, and how many were passed over: known here, or of others' answers."""
+def take_proposals(project: Project, data: str | Path) -> str:
+    """Propose each wording of a table of proposals for the question that it answers, once; return how many are new.
 
-    new: int
-    passed_over: int
-
-
-def holds_proposals(data: str | Path) -> bool:
-    """Whether ``data`` is a table of proposals."""
-    path = Path(data)
-    return path.is_file() and path.suffix == ".csv" and set(header_of(read_sheet(path))) >= set(PROPOSAL_SCHEMA)
-
-
-def import_proposals(project: Project, path: Path) -> Proposed:
-    """Propose each wording of the table at ``path`` for the question that it answers, once.
-
-    What somebody declined is not proposed again. Raises DataError, naming the row, for a question that the project
-    lacks, or asks in other words than when it was audited; then nothing is taken in.
+    Where ``data`` is no such table, that is "". What somebody declined is not proposed again. Raises DataError, naming
+    the row, for a question that the project lacks, or asks in other words than when it was audited; then nothing is
+    taken in.
     """
+    path = Path(data)
+    if path.suffix != ".csv" or not path.is_file() or not set(header_of(read_sheet(path))) >= set(PROPOSAL_SCHEMA):
+        return ""
     rows = read_sheet(path, required=tuple(PROPOSAL_SCHEMA))
     wordings = Wording.objects.filter(project=project).exclude(question__kind=PROMPT)
     new = 0
@@ -69,7 +59,7 @@ def import_proposals(project: Project, path: Path) -> Proposed:
             body = {"language": wording.language, "text": text, **facts}
             record(project, "answers.proposed", body, actor="", subject=wording.question_id)
             new += 1
-    return Proposed(new, len(rows) - new)
+    return f"{new} proposed wordings for whoever merges answers; {len(rows) - new} passed over."
 
 
 def _place(project: Project, wording: Wording) -> tuple[str, str]:

@@ -65,12 +65,13 @@ def suggestions(groups: Sequence[Group], language: str, moved: Collection[str] =
 
 
 @cache
-def _matcher(language: str) -> Matcher:
+def matcher_of(language: str) -> Matcher:
+    """Return what compares answers in a language, as replies of models are compared."""
     return Matcher(language_for(language))
 
 
 def _signs(group: Group, language: str) -> _Signs:
-    matcher = _matcher(language)
+    matcher = matcher_of(language)
     prepared = [matcher.prepare(text) for text in group.texts.values()]
     ignored = matcher.language.folded_function_words
     word_keys = []

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from kapwa.datasets.sheets import shuffled
 from kapwa.studio.core.aside import set_aside
@@ -20,7 +19,7 @@ from kapwa.studio.core.assigning import Done, assign, waiting
 from kapwa.studio.core.desks import DESKS, Field, Option, Shown, Task, Work
 from kapwa.studio.core.roles import RATER, VALIDATOR
 from kapwa.studio.core.tables import Membership, Project
-from kapwa.studio.core.text import key_of
+from kapwa.studio.core.text import key_of, listed
 from kapwa.studio.ratings.audits import AUDIT
 from kapwa.studio.ratings.drawing import BASELINE, PAIRS, RATED, YES_OR_NO
 from kapwa.studio.ratings.events import mark_of
@@ -29,20 +28,8 @@ from kapwa.studio.situations.fields import prompts
 from kapwa.studio.situations.tables import Revision, Situation, Vote
 from kapwa.suites.base import rating_suite
 
-_TITLES = {
-    "criteria": gettext_noop("Rate answers"),
-    "errors": gettext_noop("Say what is wrong with answers"),
-    "adaptation": gettext_noop("Rate how well texts fit their readers"),
-    AUDIT: gettext_noop("Say whether answers are right"),
-    PAIRS: gettext_noop("Compare two texts"),
-    BASELINE: gettext_noop("Choose what people here would do"),
-}
-_SHOWN = {
-    "prompt": gettext_noop("What was asked"),
-    "question": gettext_noop("The question"),
-    "question_en": gettext_noop("The question in English"),
-    "people_said": gettext_noop("What people answered, and how many of them"),
-}
+_TITLES = listed("desks of judgements")
+_SHOWN = listed("texts above judgements")
 
 
 class RatingDesk:

@@ -12,7 +12,6 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext_lazy as _
 
 from kapwa.errors import KapwaError
 from kapwa.studio import commands
@@ -23,15 +22,12 @@ from kapwa.studio.core.members import hashed, new_code
 from kapwa.studio.core.roles import COORDINATOR, ROLES
 from kapwa.studio.core.security import public_page
 from kapwa.studio.core.tables import Invitation, Membership, Person, Project, change
+from kapwa.studio.core.text import listed
 from kapwa.studio.core.views.entry import INVITED, TAKING_PART
 from kapwa.studio.core.views.project import MOST_INVITED
 from kapwa.user_suites import fitting_name
 
-KINDS = {
-    "kalahi": _("Situations from people's lives, with what one would and would not do in them"),
-    "blend": _("Everyday questions, such as what people eat at a feast, and what many people answer"),
-    "eecc": _("Prompts about concepts, to see how a model's texts change when a culture is named"),
-}
+KINDS = listed("what a project makes")
 
 
 class NewProject(forms.Form):

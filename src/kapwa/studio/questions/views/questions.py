@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from kapwa.errors import UsageError
 from kapwa.studio.core.agreeing import NEEDED
@@ -23,20 +23,14 @@ from kapwa.studio.core.roles import AGREEING, QUESTION_READERS, TRANSLATORS, WRI
 from kapwa.studio.core.searching import earlier, terms_in
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import APPROVED, OUTDATED, Event, Project, Topic
-from kapwa.studio.core.text import pieces, tidy, tidy_line
+from kapwa.studio.core.text import listed, pieces, tidy, tidy_line
 from kapwa.studio.core.views.common import act, agree_to_shown, form_number, reason_of, retirement, show, whole
 from kapwa.studio.questions.events import PROMPT, askable
 from kapwa.studio.questions.tables import Question, Wording
 
 # BLEnD's own; a project's topics take their place.
 TOPICS = ("Food", "Sport", "Family", "Education", "Holidays/Celebration/Leisure", "Work life")
-KIND_NAMES = {
-    "text": gettext_lazy("words"),
-    "number": gettext_lazy("a number"),
-    "date": gettext_lazy("a date (MM/DD)"),
-    "time": gettext_lazy("a time (HH:MM)"),
-    PROMPT: gettext_lazy("none (the text is a prompt for models)"),
-}
+KIND_NAMES = listed("kinds of answers")
 MOST_SHOWN = 50  # texts to which somebody agrees at once
 _MOST = 300  # questions made of one text at once
 _SLOT = re.compile(r"\{[^{}]*\}")
