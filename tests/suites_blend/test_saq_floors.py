@@ -158,6 +158,16 @@ def test_floors_by_hand() -> None:
     assert {f.variant for f in floors} == {"en/inst-4"}
 
 
+def test_questions_of_one_group_keep_their_own_floors_and_confusion() -> None:
+    """The cluster of a group's items is that of its first: it is no question's name."""
+    items = [replace(one, cluster="fruit") for one in ITEMS[:3]]
+    assert repr(saq_floors(items, OTHERS, GRADER)) == repr(saq_floors(ITEMS[:3], OTHERS, GRADER))
+    assert floors_left_out(items, OTHERS, 2) == floors_left_out(ITEMS[:3], OTHERS, 2)
+    texts = ["orange", "pizza", "17:00"]
+    tables = (judged(of, texts).tables["confusion"].select("other", "wrong", "matches") for of in (items, ITEMS[:3]))
+    assert next(tables).rows() == next(tables).rows()
+
+
 def test_in_the_local_language_a_shared_wording_is_used() -> None:
     floors = saq_floors([item("South_Korea", "fruit")], OTHERS, GRADER)
     # North Korea's 복숭아 is wrong, Spain's orange too, and the apples of the US count in English.

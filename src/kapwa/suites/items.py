@@ -228,6 +228,13 @@ def item_of(row: Mapping[str, Any], suite: str, fields: Mapping[str, Any]) -> It
     return Item(row["item_id"], suite, fields=fields, **{name: row[name] for name in ITEM_COLUMNS[1:]})
 
 
+def accuracy(margin: float) -> tuple[float, Outcome]:
+    """Return 1 for a positive margin, else 0, and what it is called; a tie is no success but is told apart."""
+    if margin == 0:
+        return 0.0, "tie"
+    return (1.0, "right") if margin > 0 else (0.0, "wrong")
+
+
 def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> dict[str, Any]:
     """One row of the long score table for ``item``; ``value`` None where there is nothing to measure."""
     return {**item_columns(item), "sample": sample, "metric": metric, "value": value, "outcome": outcome}

@@ -22,7 +22,7 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Floor, Item, Message, Request
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.choice_scales import DISTANCES, Choice
+from kapwa.suites.blend.choice_scales import DISTANCES, Choice, right_letters
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq, scales
 from kapwa.suites.blend.mcq_judging import (
     HEADLINES,
@@ -35,7 +35,6 @@ from kapwa.suites.blend.mcq_judging import (
     judge_likelihood,
     letter_prompt,
     metrics_for,
-    right_letters,
     text_prompt,
 )
 from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, lot, select

@@ -14,7 +14,7 @@ from kapwa.suites.base import MetricInfo, metrics_of
 from kapwa.suites.blend.questions import MAX_ANSWERS, top_votes
 from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.reply_lists import n_words
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, question_id, reference_reply
 from kapwa.suites.items import grouped, pair_answers
 from kapwa.suites.similarity import SimilarityOptions
 
@@ -137,7 +137,7 @@ def _graded(
         prefixes=fields["prefixes"],
         limit=options.max_answers,
     )
-    reply, hit = find_answer(reply, target, item.cluster, others, grader, options.max_answers)
+    reply, hit = find_answer(reply, target, question_id(item), others, grader, options.max_answers)
     first = hit is not None
     if first and len(reply.answers) > 1 and not reply.too_many:
         first = grader.find(first_answer(reply.answers, fields["question"]), target) is not None

@@ -20,8 +20,8 @@ from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, Selection, Task, metrics_of
-from kapwa.suites.items import greedy_requests, pair_answers, score_frame, score_row, worst_first
-from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, kept_floors, trial
+from kapwa.suites.items import accuracy, greedy_requests, pair_answers, score_frame, score_row, worst_first
+from kapwa.suites.kalahi.closeness import Closeness, closeness, kept_floors, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
