@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listed_replies import SINGLE, Join, joined, joined_fourth, joined_otherwise, joined_third, planted
+from listed_replies import SINGLE, Join, joined, joined_in, planted
 
 from kapwa.suites.blend.data import BlendData
 from kapwa.suites.blend.questions import COUNTRIES, is_valid_code
@@ -163,7 +163,12 @@ def test_hostile_replies_are_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("join", "least", "least_of_any"),
-    [(joined, 98, 93), (joined_otherwise, 97, 92), (joined_third, 98, 92), (joined_fourth, 98, 93)],
+    [
+        (joined, 98, 93),
+        (joined_in("otherwise"), 97, 92),
+        (joined_in("third"), 98, 92),
+        (joined_in("fourth"), 98, 93),
+    ],
     ids=["as languages join", "otherwise", "third", "fourth"],
 )
 def test_lists_of_the_release_are_judged_by_their_first(
