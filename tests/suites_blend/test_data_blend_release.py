@@ -23,6 +23,7 @@ from kapwa.suites.blend.questions import (
     is_valid_paper,
     kind_of,
     region_of,
+    top_votes,
 )
 
 # country: language, answer groups, votes, without an answer, valid by the code's rule, by the paper's
@@ -86,7 +87,7 @@ def test_no_answer_is_blank_and_the_commonest_comes_first(blend: BlendData) -> N
         for group in question.groups:
             assert group.local
             assert all(text and text == text.strip() for text in (*group.local, *group.en))
-        assert question.top_votes == (question.groups[0].votes if question.groups else 0)
+        assert top_votes(question.groups) == (question.groups[0].votes if question.groups else 0)
 
 
 def test_only_one_question_lacks_its_local_text(blend: BlendData) -> None:

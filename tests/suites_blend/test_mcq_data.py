@@ -7,9 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from releasewriter import write_rows as write_csv
 
 from kapwa.errors import DataError, UsageError
+from kapwa.suites.blend.guessing import Guessed
 from kapwa.suites.blend.mcq_data import (
     MCQ_COLUMNS,
     NO_TOPIC,
@@ -167,3 +169,8 @@ def test_a_bad_card(tmp_path: Path) -> None:
     (tmp_path / "card.yaml").write_text("just words")
     with pytest.raises(DataError, match="not a card"):
         read_mcq(tmp_path)
+
+
+def test_the_name_of_a_column_adds_nothing_to_a_guess() -> None:
+    text = Guessed({"form": "blend/saq"}, {}, ["zz\nform: blend/mcq"], []).as_yaml()
+    assert yaml.safe_load(text) == {"form": "blend/saq"}

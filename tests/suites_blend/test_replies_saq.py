@@ -56,9 +56,7 @@ def test_answers_listed_are_counted(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(("text", "language", "count"), REPLIES["parted"])
-def test_lists_in_any_script_are_parted(
-    text: str, language: str, count: int
-) -> None:
+def test_lists_in_any_script_are_parted(text: str, language: str, count: int) -> None:
     """One joined word (تفاح وموز) is too little to tell a list; "and others" (기타) is also a guitar."""
     assert len(split_answers(text, language)) == count
 

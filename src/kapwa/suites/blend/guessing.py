@@ -72,7 +72,9 @@ class Guessed(NamedTuple):
                 lines.append(f"{name}: {_quoted(value)}{why}")
         lines += [f"# Could not tell: {sentence}" for sentence in self.unsure]
         if self.left_out:
-            lines.append(f"# Not used: {', '.join(self.left_out)}")
+            # A name with a line break would end the comment.
+            names = (name if name.isprintable() else repr(name) for name in self.left_out)
+            lines.append(f"# Not used: {', '.join(names)}")
         return "\n".join(lines) + "\n"
 
 

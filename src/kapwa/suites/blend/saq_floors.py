@@ -38,7 +38,7 @@ from typing import Any, Literal, NamedTuple
 
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
-from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
+from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question, top_votes
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import SEM_B, SEM_B_LOO, SEM_W, find_answer
 from kapwa.suites.blend.saq_match import (
@@ -124,7 +124,7 @@ class FloorMaker:
             target, asked = Target.of_question(question, asked_in), question.text(asked_in)
             reply = self._read(text, target, asked)
             _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
-            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / question.top_votes)
+            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / top_votes(question.groups))
         return self._known[key]
 
     def _read(self, text: str, target: Target, asked: str) -> Reply:
@@ -160,7 +160,12 @@ class FloorMaker:
             US_USUAL: lambda q: [usual(q).get(UNITED_STATES, "")],
             SHUFFLED: lambda q: shuffled[q.id],
             COMMONEST: lambda q: [", ".join(self._others.commonest(q.id, q.country, language, self._limit))],
-            ALL_OTHERS: lambda q: self._listed(q, language),
+            # Where a reply may list as many answers as there are others, it is a guess that is allowed.
+            ALL_OTHERS: lambda q: (
+                []
+                if few_others(self._others, q, self._limit)
+                else [", ".join(self._others.all_usual(q.id, q.country, language))]
+            ),
             REPEATED: lambda q: [q.text(asked_in)],
             NO_ANSWER: lambda _: [", ".join(non_answers(language)[: self._limit])],
         }
@@ -199,12 +204,6 @@ class FloorMaker:
         """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
         hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
         return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
-
-    def _listed(self, question: Question, language: str) -> list[str]:
-        """Return all others' usual answers as one reply; none where a reply may list that many."""
-        if few_others(self._others, question, self._limit):
-            return []
-        return [", ".join(self._others.all_usual(question.id, question.country, language))]
 
     def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
