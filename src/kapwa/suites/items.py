@@ -105,9 +105,9 @@ def group_of(item: Item) -> tuple[str, str, str]:
     return item.culture, item.variant, item.fields["group"]
 
 
-def lot(seed: int, *names: str) -> bytes:
-    """Return what is drawn for ``names``: 8 bytes that follow from ``seed`` and the names alone, on every machine."""
-    return hashlib.blake2b("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def lot(seed: int, *names: str, size: int = 8) -> bytes:
+    """Return what is drawn for ``names``: bytes that follow from ``seed`` and the names alone, on every machine."""
+    return hashlib.blake2b("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
 def wanted_values(column: str, values: Sequence[str], present: Collection[str]) -> Collection[str]:

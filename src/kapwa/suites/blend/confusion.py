@@ -40,9 +40,9 @@ def confusion_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield wrong, matches, share, low, high and split of each column of ``given``; see :func:`confusion_table`.
+    """Yield wrong, matches, share, low, high and split of each column of ``gives``; see :func:`confusion_table`.
 
-    ``given``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
+    ``gives``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
     """
     estimates = mean_estimates(gives, np.array(clusters), binary=[True] * gives.shape[1])
     for place, share in enumerate(estimates):

@@ -71,14 +71,13 @@ class ChoiceQuestion:
     group: str = ""
     step: str = ""
     options_are: str = ""
+    messages: tuple[Turn, ...] = ()
+    media: tuple[Media, ...] = ()
 
     @property
     def right(self) -> list[str]:
         """The letters of the right options."""
         return self.answer.split(",")
-
-    messages: tuple[Turn, ...] = ()
-    media: tuple[Media, ...] = ()
 
     @property
     def letters(self) -> str:

@@ -46,12 +46,11 @@ from kapwa.suites.blend.saq_match import (
     Grader,
     Others,
     Target,
-    answers_in_language,
     question_id,
     single_author_probability,
 )
 from kapwa.suites.blend.variants import AskedIn
-from kapwa.suites.items import by_culture, grouped
+from kapwa.suites.items import by_culture, grouped, lot
 from kapwa.suites.kept import kept
 
 UNITED_STATES = "US"
@@ -207,13 +206,9 @@ class FloorMaker:
 
     def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
-
-        def rank(question: Question) -> bytes:
-            return hashlib.blake2b(f"0\0{question.item_id}".encode(), digest_size=16).digest()
-
-        order = sorted(questions, key=rank)
+        order = sorted(questions, key=lambda question: lot(0, question.item_id, size=16))
         count = min(_SHUFFLES, len(order) - 1)
-        texts = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
+        texts = [self._others.usual(q, language) for q in order]
         return {
             q.id: [texts[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
         }
