@@ -245,13 +245,8 @@ def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
 
 
-def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """The case table of ``rows``, typed even when there are none."""
-    return pl.DataFrame(list(rows), schema=CASE_SCHEMA)
-
-
 def worst_first(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """The case table of the row with the smallest margin (the first such) of each item and variant, sorted by it."""
     groups = grouped(rows, lambda row: (row["item_id"], row["variant"]))
     worst = [min(group, key=lambda row: row["margin"]) for group in groups.values()]
-    return case_frame(sorted(worst, key=lambda row: row["margin"]))
+    return pl.DataFrame(sorted(worst, key=lambda row: row["margin"]), schema=CASE_SCHEMA)

@@ -189,7 +189,7 @@ def reference_choice(reply: str, options: Sequence[str], prompt: str = "") -> st
     letter of all, so that "The answer is B" is T. ``prompt`` is the text asked, in which the code looks for the
     letter with a full stop (evaluation/multiple_choice_evaluation.py).
     """
-    shown = prompt or "".join(f"{letter}. {text}\n" for letter, text in zip(ALL_LETTERS, options, strict=False))
+    shown = prompt or lettered(options)
     first = _first_json(reply)
     if not (isinstance(first, dict) and "answer_choice" in first):
         capitals = re.findall("[A-Z]", first) if isinstance(first, str) else []

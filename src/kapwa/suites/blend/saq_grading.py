@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from kapwa.errors import check_whole
 from kapwa.languages.identify import identify
 from kapwa.languages.phrases import is_non_answer
 from kapwa.records import Answer, Item, Outcome, Response
@@ -34,15 +33,12 @@ class SaqOptions(SimilarityOptions):
     max_new_tokens: int = MAX_NEW_TOKENS
     max_answers: int = MAX_ANSWERS
 
-    def __post_init__(self) -> None:
-        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        check_whole("max_new_tokens", self.max_new_tokens)
-        check_whole("max_answers", self.max_answers)
+    whole: ClassVar[tuple[str, ...]] = ("max_new_tokens", "max_answers")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
-        options = SimilarityOptions.as_dict(self)
-        return options if self.metrics else {name: options[name] for name in ("max_new_tokens", "max_answers")}
+        options = SimilarityOptions.as_dict(self)  # super() does not find its class in one with slots
+        return options if self.metrics else {name: options[name] for name in self.whole}
 
 
 def saq_metrics(*, judged: bool = False, counted: bool = True) -> Mapping[str, MetricInfo]:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 import polars as pl
 
 from kapwa.datasets.findings import DataSource
-from kapwa.errors import check_whole
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
@@ -46,10 +45,7 @@ class OpenOptions(SimilarityOptions):
     default_metrics: ClassVar[tuple[str, ...]] = MODEL_FREE
     always: ClassVar[str] = HEADLINE_METRIC
     twins: ClassVar[Mapping[str, str]] = REFERENCE_METRICS
-
-    def __post_init__(self) -> None:
-        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        check_whole("max_new_tokens", self.max_new_tokens)
+    whole: ClassVar[tuple[str, ...]] = ("max_new_tokens",)
 
 
 def open_metrics(options: OpenOptions) -> Mapping[str, MetricInfo]:
