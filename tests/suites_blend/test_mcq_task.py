@@ -161,9 +161,9 @@ def test_samples_are_kept_apart_and_repeats_refused(built: Path) -> None:
     scores = task.score(task.items(), answers).scores
     assert column(scores, "mcq_acc", "sample") == [0, 1]
     assert column(scores, "mcq_acc", "value") == [1.0, 0.0]
-    with pytest.raises(UsageError, match="two answers"):
+    with pytest.raises(UsageError, match="two answers to item 'Testland/q-1/1'"):
         task.score(task.items(), [answers[1], answers[1]])
-    with pytest.raises(UsageError, match="not among the items"):
+    with pytest.raises(UsageError, match=r"\(variant 'generate'\), sample 1, which is not among"):
         task.score([], answers)
 
 
