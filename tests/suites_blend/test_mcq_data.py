@@ -7,9 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from releasewriter import write_rows as write_csv
 
 from kapwa.errors import DataError, UsageError
+from kapwa.suites.blend.guessing import Guessed
 from kapwa.suites.blend.mcq_data import (
     MCQ_COLUMNS,
     NO_TOPIC,
@@ -166,4 +168,16 @@ def test_a_bad_card(tmp_path: Path) -> None:
         read_mcq(tmp_path)
     (tmp_path / "card.yaml").write_text("just words")
     with pytest.raises(DataError, match="not a card"):
+        read_mcq(tmp_path)
+
+
+def test_the_name_of_a_column_adds_nothing_to_a_guess() -> None:
+    text = Guessed({"form": "blend/saq"}, {}, ["zz\nform: blend/mcq"], []).as_yaml()
+    assert yaml.safe_load(text) == {"form": "blend/saq"}
+
+
+@pytest.mark.parametrize("column", ["id", "topic", "question", "option_A", "option_C", "culture_A"])
+def test_a_list_where_a_text_belongs_is_refused(tmp_path: Path, column: str) -> None:
+    (tmp_path / "mcq.jsonl").write_text(json.dumps(built_row() | {column: ["a", "b"]}), encoding="utf-8")
+    with pytest.raises(DataError, match=rf"row 1, column '{column}': is a list, but one text is needed\.$"):
         read_mcq(tmp_path)

@@ -19,16 +19,16 @@ OPTIONS = {
 }
 # Replies as models shape them, with the letter that a careful person reads in each (None: no one option is clearly
 # chosen); the last 160 of the foods were written after the parser, to see what it had not been written for.
-LINES = Path(__file__).with_name("reply_shapes.jsonl").read_text(encoding="utf-8").splitlines()
+HERE = Path(__file__).parent
+LINES = (HERE / "reply_shapes.jsonl").read_text(encoding="utf-8").splitlines()
 SHAPES = [(one["reply"], OPTIONS[one["options"]], one["letter"]) for one in map(json.loads, LINES)]
 
 # Replies in many languages. "development" and "held out" were written before the rules that read them, and so was
 # "names and scripts"; the second and the third of those after the rules, each before its kinds were looked at; and so
 # the fourth, fifth and sixth set of kinds.
-PLANTED = [
-    json.loads(line)
-    for line in Path(__file__).with_name("letter_replies.jsonl").read_text(encoding="utf-8").splitlines()
-]
+PLANTED = [*map(json.loads, (HERE / "letter_replies.jsonl").read_text(encoding="utf-8").splitlines())]
+# By which rule a reply is read, and what the released parser makes of one.
+READS = json.loads((HERE / "letter_reads.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -92,21 +92,7 @@ def test_reads_what_a_careful_person_reads(reply: str, options: tuple[str, ...],
     assert read_choice(reply, options).letter == letter
 
 
-@pytest.mark.parametrize(
-    ("reply", "how"),
-    [
-        ('{"answer_choice": "B"}', "json"),
-        ("The answer is B.", "stated"),
-        ("B", "alone"),
-        ("It might be **B**, who knows", "marked"),
-        ("The answer is bread.", "text"),
-        ("People eat bread in the morning there.", "contained"),
-        (" ", "empty"),
-        ("I do not know.", "none"),
-        ("Rice and bread", "several"),
-        ("The answer is A or B.", "contradiction"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "how"), READS["how"].items())
 def test_says_how_it_was_read(reply: str, how: str) -> None:
     reading = read_choice(reply, FOODS)
     assert reading.how == how
@@ -143,35 +129,14 @@ def test_thoughts_are_passed_over(shape: tuple[str, tuple[str, ...], str | None]
 
 
 def test_long_replies_are_read_whole() -> None:
-    noise = "Many people there eat many things. " * 3000
+    noise = "Many people there eat many things. " * 1000
     assert read_choice(f"{noise}The answer is C.", FOODS).letter == "C"
-    assert read_choice("B " * 20_000, FOODS).letter in (None, "B")
+    assert read_choice("B " * 7_000, FOODS).letter in (None, "B")
 
 
-@pytest.mark.parametrize(
-    ("reply", "letter"),
-    [
-        ('{"answer_choice":"B"}', "B"),
-        ('{"answer_choice":"B. Bread"}', "B"),
-        ('Sure!\n{"answer_choice":\n"C",}', "C"),
-        # The first capital letter is looked for first: "Noodles" is N, no letter of the prompt, so texts are tried.
-        ('{"answer_choice":"Noodles"}', "C"),
-        # In prose the first capital letter of all counts.
-        ("B", "B"),
-        ("The answer is B", "T"),
-        ("Based on this, A", "B"),
-        ("correct is D", "D"),
-        # Where nothing is found, it is the reply.
-        ("b", "b"),
-        ("", ""),
-        ('{"answer": "B"}', '{"answer": "B"}'),
-        ('{"answer_choice": "b"}', '{"answer_choice": "b"}'),
-        # Broken JSON is read as prose.
-        ("{answer_choice: B}", "B"),
-        ("{Answer_choice: B}", "A"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "letter"), READS["released"].items())
 def test_what_the_released_parser_reads(reply: str, letter: str) -> None:
+    """Of JSON the first capital letter, then an option's text; of prose the first capital letter; else the reply."""
     assert reference_choice(reply, FOODS) == letter
 
 

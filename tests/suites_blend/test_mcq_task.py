@@ -161,9 +161,9 @@ def test_samples_are_kept_apart_and_repeats_refused(built: Path) -> None:
     scores = task.score(task.items(), answers).scores
     assert column(scores, "mcq_acc", "sample") == [0, 1]
     assert column(scores, "mcq_acc", "value") == [1.0, 0.0]
-    with pytest.raises(UsageError, match="two answers"):
+    with pytest.raises(UsageError, match="two answers to item 'Testland/q-1/1'"):
         task.score(task.items(), [answers[1], answers[1]])
-    with pytest.raises(UsageError, match="not among the items"):
+    with pytest.raises(UsageError, match=r"\(variant 'generate'\), sample 1, which is not among"):
         task.score([], answers)
 
 
@@ -191,6 +191,17 @@ def test_judging_log_probabilities(built: Path) -> None:
     assert options.filter(pl.col("right"))["letter"].to_list() == ["C", "A", "B"]
     assert judged.tables["cases"]["got"].to_list() == ["A very long coffee", "Tea"]
     assert judged.tables["cases"]["margin"].is_sorted()
+
+
+def test_options_that_are_letters_are_told_from_the_letters_of_options(tmp_path: Path) -> None:
+    texts = dict(zip(("option_A", "option_B", "option_C", "option_D"), "ABCD", strict=True))
+    write_csv(tmp_path / "mcq.csv", [built_row(**texts, answer="C")])
+    task = opened(tmp_path, how="likelihood")
+    asked_texts, asked_letters = task.requests(task.items())
+    answers = [logprobs(asked_texts, (-9, -9, -1, -9)), logprobs(asked_letters, (-1, -9, -9, -9))]
+    for in_order in (answers, answers[::-1]):
+        scores = task.score(task.items(), in_order).scores
+        assert (column(scores, "mcq_text", "value"), column(scores, "mcq_letter", "value")) == ([1.0], [0.0])
 
 
 def test_an_item_table_for_readers(built: Path) -> None:

@@ -49,11 +49,6 @@ def together(folder: Path, one: str, other: str) -> bool:
     return any({one, other} <= set(row.values()) for row in rows(folder / "mcq.csv"))
 
 
-def test_without_a_judge_pairs_stand_together(tmp_path: Path) -> None:
-    folder = build_mcq(people(), tmp_path / "mcq", max_variants=99).folder
-    assert together(folder, "Juice", "Lemonade")
-
-
 def test_what_the_judge_calls_the_same_stands_apart(tmp_path: Path) -> None:
     judge = Judge(pair("Juice", "Lemonade"))
     built = build_mcq(people(), tmp_path / "mcq", max_variants=99, judge=judge)
@@ -130,6 +125,7 @@ def test_a_person_overrules_a_model_in_both_directions(tmp_path: Path) -> None:
 
 def test_a_person_can_review_without_any_model(tmp_path: Path) -> None:
     folder = build_mcq(people(), tmp_path / "mcq", max_variants=99).folder
+    assert together(folder, "Juice", "Lemonade")  # without a judge, pairs stand together
     table = rows(folder / "verdicts.csv")
     assert len(table) == 15
     assert {(row["verdict"], row["source"], row["override"]) for row in table} == {("distinct", "rules", "")}

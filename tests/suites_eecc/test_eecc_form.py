@@ -148,11 +148,6 @@ def test_a_folder_without_prompts_says_what_one_holds(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no prompts of eecc/qa") as caught:
         opened(tmp_path)
     assert "eecc-form.md" in str(caught.value)
-    with pytest.raises(UsageError, match="no file, folder or data set"):
-        opened(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="no sample pack 'natonalities'") as caught:
-        suite.open_task("eecc/qa", "sample:natonalities", Selection(), {})
-    assert "'nationalities'" in str(caught.value)
 
 
 def test_a_tab_file_with_a_header_is_no_release(tmp_path: Path) -> None:

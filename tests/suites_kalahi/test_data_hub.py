@@ -100,25 +100,26 @@ READ = """
 import json, sys
 from kapwa.errors import KapwaError
 from kapwa.suites.kalahi.data import read_situations
-try:
-    items, source = read_situations(sys.argv[1])
-except KapwaError as error:
-    print(json.dumps({"error": type(error).__name__, "text": str(error)}))
-else:
-    print(json.dumps({"name": source.name, "digest": source.digest, "culture": source.card.get("culture"),
-                      "items": [[i.id, i.variant, i.culture, i.fields["relevant"]] for i in items]}))
+for data in sys.argv[1:]:
+    try:
+        items, source = read_situations(data)
+    except KapwaError as error:
+        print(json.dumps({"error": type(error).__name__, "text": str(error)}))
+    else:
+        print(json.dumps({"name": source.name, "digest": source.digest, "culture": source.card.get("culture"),
+                          "items": [[i.id, i.variant, i.culture, i.fields["relevant"]] for i in items]}))
 """
 
 
-def _read(data: str, endpoint: str, home: Path, **env: str) -> dict[str, Any]:
-    """Read in a fresh process: the hub's address is settled when its library is first imported."""
+def _read(endpoint: str, home: Path, *data: str, **env: str) -> list[dict[str, Any]]:
+    """Read data sets in a fresh process: the hub's address is settled when its library is first imported."""
     proxies = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
     given = os.environ | proxies | {"HF_ENDPOINT": endpoint, "HF_HOME": str(home), "HF_HUB_OFFLINE": "0"} | env
     given |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    command = [sys.executable, "-c", READ, data]
+    command = [sys.executable, "-c", READ, *data]
     done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture
@@ -137,22 +138,20 @@ def test_download_of_tables_at_a_named_commit_then_offline(tmp_path: Path, csv_f
     older = {"data/train-00000-of-00001.parquet": _parquet(tmp_path)}
     home = tmp_path / "home"
     with _serving({COMMIT: csv_files, OLDER: older}) as (endpoint, asked):
-        newest = _read("aisingapore/kalahi", endpoint, home)
+        names = ("aisingapore/kalahi", "aisingapore/kalahi@v0", "aisingapore/kalahi@v9", "hub:someone/else")
+        newest, pinned, *refused = _read(endpoint, home, *names)
         assert newest["name"] == f"aisingapore/kalahi@{COMMIT[:12]}"
         assert [item[:3] for item in newest["items"]] == [["0001", "full", "Filipino"], ["0001", "partial", "Filipino"]]
         assert newest["culture"] == "Filipino"
         assert not any(name in path for path in asked for name in ("README", "model.bin"))
-        pinned = _read("aisingapore/kalahi@v0", endpoint, home)
         assert pinned["name"] == f"aisingapore/kalahi@{OLDER[:12]}"
         assert pinned["items"] == [["0001", "full", "Filipino", ["Wait a while.", "Use a cloth.", "Ask for help"]]]
-        for data, says in (("aisingapore/kalahi@v9", "no revision 'v9'"), ("hub:someone/else", "not on the hub")):
-            refused = _read(data, endpoint, home)
-            assert refused["error"] == "UsageError"
-            assert says in refused["text"]
+        for answer, says in zip(refused, ("no revision 'v9'", "not on the hub"), strict=True):
+            assert answer["error"] == "UsageError"
+            assert says in answer["text"]
     # The hub is gone: what was fetched is still there.
-    again = _read("aisingapore/kalahi", endpoint, home)
-    assert again == newest
-    assert _read("aisingapore/kalahi", endpoint, home, HF_HUB_OFFLINE="1") == newest
+    assert _read(endpoint, home, "aisingapore/kalahi") == [newest]
+    assert _read(endpoint, home, "aisingapore/kalahi", HF_HUB_OFFLINE="1") == [newest]
 
 
 def _parquet(folder: Path) -> bytes:
@@ -165,16 +164,15 @@ def test_a_pack_on_the_hub_and_files_that_are_no_situations(tmp_path: Path) -> N
     pack = write_pack(tmp_path / "pack")
     files = {name: (pack / name).read_bytes() for name in ("card.yaml", "situations.csv")}
     with _serving({COMMIT: files, OLDER: {"other.csv": b"a,b\n1,2\n"}}) as (endpoint, _):
-        found = _read("aisingapore/kalahi", endpoint, tmp_path / "home")
-        assert found["culture"] == CARD.split("\n")[0].removeprefix("culture: ")
-        assert len(found["items"]) == 8
-        other = _read("aisingapore/kalahi@v0", endpoint, tmp_path / "home")
+        pack_read, other = _read(endpoint, tmp_path / "home", "aisingapore/kalahi", "aisingapore/kalahi@v0")
+        assert pack_read["culture"] == CARD.split("\n")[0].removeprefix("culture: ")
+        assert len(pack_read["items"]) == 8
         assert other["error"] == "DataError"
         assert "holds no situations" in other["text"]
 
 
 def test_offline_says_what_to_do(tmp_path: Path) -> None:
-    refused = _read("aisingapore/kalahi", "http://127.0.0.1:9", tmp_path / "home")
+    (refused,) = _read("http://127.0.0.1:9", tmp_path / "home", "aisingapore/kalahi")
     assert refused["error"] == "UsageError"
     assert "give their folder" in refused["text"]
     assert "Traceback" not in refused["text"]

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 
@@ -13,27 +14,12 @@ from kapwa.datasets.card import Card
 from kapwa.datasets.rows import columns_of
 from kapwa.records import Item
 from kapwa.stats.tables import compare_variants
-from kapwa.suites.items import score_frame, score_row
+from kapwa.suites.items import grouped, score_frame, score_row
 from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import PACKS, read_situations
-from kapwa.suites.kalahi.form import TOPICS, Situation, reference_response
+from kapwa.suites.kalahi.form import PARTS, TOPICS, Situation, reference_response
 
-TABLE_3 = {
-    "beauty and clothing": 16,
-    "beliefs and practices": 4,
-    "career and livelihood": 20,
-    "communication and body language": 5,
-    "dating and courtship": 6,
-    "family and marriage": 16,
-    "food and gatherings": 18,
-    "friendship": 7,
-    "health and wellness": 13,
-    "local know-how": 19,
-    "social etiquette": 26,
-}
-
-
-PARTS = ("user", "context", "personal_situation", "instruction")
+TABLE_3 = dict(zip(TOPICS, (16, 4, 20, 5, 6, 16, 18, 7, 13, 19, 26), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -262,30 +248,24 @@ def _runs(sentences: set[str], length: int) -> set[tuple[str, ...]]:
     return {tuple(w[i : i + length]) for w in words for i in range(len(w) - length + 1)}
 
 
-def test_variants_are_paired_by_situation(kalahi_data: Path) -> None:
+def test_variants_are_paired_by_situation(variants) -> None:
     """Ids are no counterparts: all 85 that partial and unenriched share carry the same prompt (Kalahi section 3)."""
-    items, _ = read_situations(kalahi_data)
-    rows = [score_row(one, "length", float(len(one.fields["prompt"])), "scored") for one in items]
-    found = compare_variants(score_frame(rows), metrics={"length": False})
-    by_pair = {(row["a"], row["b"]): row for row in found.iter_rows(named=True)}
-    prompts = {(one.variant, one.id): one.fields["prompt"] for one in items}
-    shared = [one.id for one in items if one.variant == "unenriched" and ("partial", one.id) in prompts]
-    assert len(shared) == 85
-    assert all(prompts["partial", name] == prompts["unenriched", name] for name in shared)
-    pair = by_pair["partial", "unenriched"]
-    situations = [{one.cluster for one in items if one.variant == name} for name in ("partial", "unenriched")]
-    assert pair["clusters"] == pair["n"] == len(set.intersection(*situations)) == 85
-    means = [
-        {name: fmean(len(one.fields["prompt"]) for one in items if (one.variant, one.cluster) == (variant, name))
-         for name in situations[1]}
-        for variant in ("partial", "unenriched")
-    ]  # fmt: skip
-    assert pair["difference"] == pytest.approx(fmean(means[0][name] - means[1][name] for name in situations[1]))
+    items = [item for of_variant in variants.values() for item in of_variant]
+    rows = [score_row(item, "length", float(len(item.fields["prompt"])), "scored") for item in items]
+    table = compare_variants(score_frame(rows), metrics={"length": False})
+    pairs = {(row["a"], row["b"]): row for row in table.iter_rows(named=True)}
+    prompts = {name: {item.id: item.fields["prompt"] for item in of_variant} for name, of_variant in variants.items()}
+    assert prompts["unenriched"].items() <= prompts["partial"].items()
+    partial, unenriched = (grouped(variants[name], attrgetter("cluster")) for name in ("partial", "unenriched"))
+    shared = partial.keys() & unenriched.keys()
+    pair = pairs["partial", "unenriched"]
+    assert pair["clusters"] == pair["n"] == len(shared) == len(prompts["unenriched"]) == 85
+
+    def texts(of_cluster: list[Item]) -> list[str]:
+        return [item.fields["prompt"] for item in of_cluster]
+
+    means = [fmean(map(len, texts(partial[name]))) - fmean(map(len, texts(unenriched[name]))) for name in shared]
+    assert pair["difference"] == pytest.approx(fmean(means))
     assert pair["difference"] > 0
-    assert by_pair["full", "unenriched"]["n"] == 85
-    prompts = [
-        {name: {one.fields["prompt"] for one in items if (one.variant, one.cluster) == (variant, name)}
-         for name in set.intersection(*situations)}
-        for variant in ("partial", "unenriched")
-    ]  # fmt: skip
-    assert 0 < sum(prompts[0][name] == prompts[1][name] for name in prompts[0]) < 85
+    assert pairs["full", "unenriched"]["n"] == 85
+    assert 0 < sum(set(texts(partial[name])) == set(texts(unenriched[name])) for name in shared) < 85

@@ -198,14 +198,6 @@ def test_the_order_of_answers_changes_nothing() -> None:
     assert first.tables["answers"]["item_id"].to_list()[:4] == ["0001", "0001", "0002", "0002"]
 
 
-def test_answers_that_belong_to_no_item_or_come_twice_are_refused() -> None:
-    one, other = item(1), item(1, variant="partial")
-    with pytest.raises(UsageError, match="'0001' \\(variant 'partial'\\), sample 0, which is not among"):
-        judge_open([one], [answer(other, "a")])
-    with pytest.raises(UsageError, match="two answers to item '0001'"):
-        judge_open([one], [answer(one, "a"), answer(one, "b")])
-
-
 def test_answers_table_says_how_each_answer_ended_and_what_it_is_closest_to() -> None:
     items = [item(1), item(2), item(3)]
     ends = zip(items, (RELEVANT[2], IRRELEVANT[1], RELEVANT[0]), ("stop", "length", None), strict=True)

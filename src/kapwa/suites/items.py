@@ -105,9 +105,9 @@ def group_of(item: Item) -> tuple[str, str, str]:
     return item.culture, item.variant, item.fields["group"]
 
 
-def lot(seed: int, *names: str) -> bytes:
-    """Return what is drawn for ``names``: 8 bytes that follow from ``seed`` and the names alone, on every machine."""
-    return hashlib.blake2b("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def lot(seed: int, *names: str, size: int = 8) -> bytes:
+    """Return what is drawn for ``names``: bytes that follow from ``seed`` and the names alone, on every machine."""
+    return hashlib.blake2b("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
 def wanted_values(column: str, values: Sequence[str], present: Collection[str]) -> Collection[str]:
@@ -228,6 +228,13 @@ def item_of(row: Mapping[str, Any], suite: str, fields: Mapping[str, Any]) -> It
     return Item(row["item_id"], suite, fields=fields, **{name: row[name] for name in ITEM_COLUMNS[1:]})
 
 
+def accuracy(margin: float) -> tuple[float, Outcome]:
+    """Return 1 for a positive margin, else 0, and what it is called; a tie is no success but is told apart."""
+    if margin == 0:
+        return 0.0, "tie"
+    return (1.0, "right") if margin > 0 else (0.0, "wrong")
+
+
 def score_row(item: Item, metric: str, value: float | None, outcome: Outcome, sample: int = 0) -> dict[str, Any]:
     """One row of the long score table for ``item``; ``value`` None where there is nothing to measure."""
     return {**item_columns(item), "sample": sample, "metric": metric, "value": value, "outcome": outcome}
@@ -238,13 +245,8 @@ def score_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=SCORE_SCHEMA)
 
 
-def case_frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """The case table of ``rows``, typed even when there are none."""
-    return pl.DataFrame(list(rows), schema=CASE_SCHEMA)
-
-
 def worst_first(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """The case table of the row with the smallest margin (the first such) of each item and variant, sorted by it."""
     groups = grouped(rows, lambda row: (row["item_id"], row["variant"]))
     worst = [min(group, key=lambda row: row["margin"]) for group in groups.values()]
-    return case_frame(sorted(worst, key=lambda row: row["margin"]))
+    return pl.DataFrame(sorted(worst, key=lambda row: row["margin"]), schema=CASE_SCHEMA)

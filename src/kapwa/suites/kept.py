@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kapwa.files import replacing
 
@@ -27,12 +27,12 @@ _SUFFIXES = (".py", ".yaml", ".csv")
 T = TypeVar("T")
 
 
-def kept(name: str, follows_from: Iterable[str], adapter: TypeAdapter[T], work_out: Callable[[], T]) -> T:
+def kept(name: str, follows_from: Iterable[str], kind: type[T], work_out: Callable[[], T]) -> T:
     """Return what ``work_out`` returns, from the file of an earlier call with the same arguments if there is one.
 
     ``name``: of the folder of such files, of which the latest :data:`MOST_FILES` stay. ``follows_from``: all that the
-    numbers depend on but Kapwa itself. ``adapter`` reads and writes them. A file that is damaged is written again, and
-    a folder that cannot be written is done without.
+    numbers depend on but Kapwa itself. ``kind``: their type, such as list[float]. A file that is damaged is written
+    again, and a folder that cannot be written is done without.
     """
     folder = cache_folder()
     if folder is None:
@@ -41,6 +41,7 @@ def kept(name: str, follows_from: Iterable[str], adapter: TypeAdapter[T], work_o
     for text in follows_from:
         hashed.update(b"\0" + text.encode("utf-8", "surrogatepass"))
     path = folder / name / f"{hashed.hexdigest()}.json"
+    adapter = TypeAdapter(kind, config=ConfigDict(ser_json_inf_nan="constants"))
     with suppress(OSError, ValidationError):
         value = adapter.validate_json(path.read_bytes())
         os.utime(path)  # the files longest unused go first

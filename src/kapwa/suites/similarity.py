@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from kapwa import registry
-from kapwa.errors import UsageError, nearest
+from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.files import digest
 from kapwa.metrics.base import Metric, load_metric
 from kapwa.records import Item
@@ -40,6 +40,8 @@ class SimilarityOptions:
     sentence_model: str | None = None
     device: str = "auto"
 
+    # The options of a task that are whole numbers of 1 or more.
+    whole: ClassVar[tuple[str, ...]] = ()
     default_metrics: ClassVar[tuple[str, ...]] = ()
     always: ClassVar[str] = ""
     twins: ClassVar[Mapping[str, str]] = {}
@@ -57,6 +59,8 @@ class SimilarityOptions:
         wanted += named if self.bertscore_layer is None else ["bertscore", *named]
         # A tuple, so that the options hash and compare by value, and one order, so that they repeat.
         object.__setattr__(self, "metrics", tuple(dict.fromkeys(wanted)))
+        for name in self.whole:
+            check_whole(name, getattr(self, name))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain JSON values; they rebuild equal options."""

@@ -52,12 +52,17 @@ class Choice(NamedTuple):
     @property
     def right(self) -> list[int]:
         """The places of the right options."""
-        return [_place(self.item, letter) for letter in self.item.fields["answer"].split(",")]
+        return [_place(self.item, letter) for letter in right_letters(self.item)]
 
     @property
     def distance(self) -> float | None:
         """How many steps the choice is from the nearest right option; None where there is no choice."""
         return None if self.place is None else float(min(abs(self.place - right) for right in self.right))
+
+
+def right_letters(item: Item) -> list[str]:
+    """The letters of the right options: one, or several."""
+    return str(item.fields["answer"]).split(",")
 
 
 def _place(item: Item, letter: str) -> int:

@@ -23,7 +23,7 @@ from kapwa.stats.clusters import FloatArray
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.blend.questions import Question
 from kapwa.suites.blend.saq_grading import Graded
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, question_id
 from kapwa.suites.items import grouped
 
 CONFUSION_SCHEMA: dict[str, Any] = {
@@ -40,9 +40,9 @@ def confusion_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def confusion_rows(gives: FloatArray, split: FloatArray, clusters: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield wrong, matches, share, low, high and split of each column of ``given``; see :func:`confusion_table`.
+    """Yield wrong, matches, share, low, high and split of each column of ``gives``; see :func:`confusion_table`.
 
-    ``given``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
+    ``gives``: 1 where a wrong reply (row) is another culture's answer (column), 0 where not, NaN where it could not be.
     """
     estimates = mean_estimates(gives, np.array(clusters), binary=[True] * gives.shape[1])
     for place, share in enumerate(estimates):
@@ -94,7 +94,7 @@ def _rows(
     places = {name: place for place, name in enumerate(names)}
     for row, graded in enumerate(wrong):
         texts = list(_sayings(graded, grader, wordings))
-        for other in others.of(graded.item.cluster, graded.item.culture):
+        for other in others.of(question_id(graded.item), graded.item.culture):
             gives[row, places[other.country]] = any(_gives(*saying, other) for saying in texts)
     fits = np.nansum(gives, axis=1, keepdims=True)
     split = np.divide(gives, fits, out=np.zeros_like(gives), where=fits > 0)

@@ -68,7 +68,7 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
 
 
 def hub_files(data: str | Path | None, files_of_blend: Sequence[str]) -> Sequence[str]:
-    """Return which files to fetch of a data set of the hub: ``own`` of BLEnD itself, all tables of any other."""
+    """Return which files to fetch of a data set of the hub: those named of BLEnD itself, all tables of any other."""
     return files_of_blend if str(data).removeprefix("hub:").partition("@")[0] == BLEND_ID else OTHER_FILES
 
 

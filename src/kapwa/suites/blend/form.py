@@ -34,7 +34,7 @@ from kapwa.datasets.rows import (
 )
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import nearest
-from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of, says_nothing
+from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, kind_of, says_nothing, top_votes
 
 # BCP-47's code for several languages; each question's own language goes before it.
 MANY_LANGUAGES = "mul"
@@ -211,12 +211,11 @@ def _count_oddities(row: QuestionRow, question: Question) -> Iterator[Finding]:
     if row.annotators is None:
         return
     unable, votes = sum(question.idks.values()), sum(group.votes for group in question.groups)
-    able = row.annotators - unable
+    able, most = row.annotators - unable, top_votes(question.groups)
     messages: list[str] = []
     if able < 0:
         messages.append(f"{unable} did not know, of {row.annotators} annotators")
-    elif question.top_votes > able:
-        most = question.top_votes
+    elif most > able:
         messages.append(f"an answer has {most} votes, but only {able} of {row.annotators} annotators answered")
     if votes + unable < row.annotators:
         messages.append(f"{votes} votes and {unable} without an answer do not add up to {row.annotators} annotators")

@@ -72,7 +72,9 @@ class Guessed(NamedTuple):
                 lines.append(f"{name}: {_quoted(value)}{why}")
         lines += [f"# Could not tell: {sentence}" for sentence in self.unsure]
         if self.left_out:
-            lines.append(f"# Not used: {', '.join(self.left_out)}")
+            # A name with a line break would end the comment.
+            names = (name if name.isprintable() else repr(name) for name in self.left_out)
+            lines.append(f"# Not used: {', '.join(names)}")
         return "\n".join(lines) + "\n"
 
 
@@ -108,8 +110,8 @@ def guess_mapping(files: Sequence[Path]) -> Guessed:
         fields["constants"] = {"options": "; ".join(labels)}
         guessed.unsure.append("in which order people see the options: they stand in that of the alphabet.")
     fields.update(_details(form, table, columns, guessed))
-    used = set(columns.values())
-    guessed.left_out.extend(name for name in table.header if name not in used and not _leads_to(name, used))
+    used = {*columns.values(), *map(column_of, columns.values())}
+    guessed.left_out.extend(name for name in table.header if name not in used)
     return guessed
 
 
@@ -204,7 +206,8 @@ def _with_paths(table: Table) -> Table:
     for record in table.records:
         inner = {path: cell_at(path, record.cells.get(column_of(path), "")) or "" for path in paths}
         records.append(Record(record.row, {**record.cells, **inner}))
-    outer = tuple(name for name in table.header if not any(column_of(path) == name for path in paths))
+    parted = set(map(column_of, paths))
+    outer = tuple(name for name in table.header if name not in parted)
     return table._replace(header=(*outer, *paths), records=records)
 
 
@@ -219,10 +222,6 @@ def _paths(name: str, cell: Any) -> Iterator[str]:
         yield from (f"{name}[*].{key}" for key, inner in value[0].items() if isinstance(inner, str))
     elif isinstance(value, dict) and not set(value) <= set(ALL_LETTERS):  # lettered options are read as they are
         yield from (f"{name}.{key}" for key, inner in value.items() if isinstance(inner, str | int | list))
-
-
-def _leads_to(column: str, paths: set[str]) -> bool:
-    return any(column_of(path) == column for path in paths)
 
 
 def _quoted(value: Any) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
@@ -21,18 +22,7 @@ from kapwa.suites.blend.questions import people_said
 from kapwa.suites.blend.saq_grading import Graded, to_be_judged
 from kapwa.suites.items import grouped
 
-PROMPT = """People of {country} answered a question about everyday life there. Decide whether a reply means the same as
-one of their answers.
-
-Question: {question}
-In English: {question_en}
-Their answers (with how many people gave each): {answers}
-In English: {answers_en}
-Reply: {reply}
-
-It means the same if it is the same thing in other words, another spelling or another language, or a sentence that says
-so. It does not if it is a broader or narrower thing, another thing of the same sort, or another number, date or time.
-Reply with JSON only: {{"same": true}} or {{"same": false}}"""
+PROMPT = Path(__file__).with_name("judge_prompt.txt").read_text(encoding="utf-8").rstrip("\n")
 
 _SAME = re.compile(r"\"?same\"?\s*:\s*\"?(true|yes|same|false|no|different|distinct)\b", re.IGNORECASE)
 _WORD = re.compile(r"\W*(true|yes|same|false|no|different|distinct)\W*", re.IGNORECASE)

@@ -71,14 +71,13 @@ class ChoiceQuestion:
     group: str = ""
     step: str = ""
     options_are: str = ""
+    messages: tuple[Turn, ...] = ()
+    media: tuple[Media, ...] = ()
 
     @property
     def right(self) -> list[str]:
         """The letters of the right options."""
         return self.answer.split(",")
-
-    messages: tuple[Turn, ...] = ()
-    media: tuple[Media, ...] = ()
 
     @property
     def letters(self) -> str:
@@ -92,8 +91,9 @@ def _several(cell: Any) -> Any:
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
 
 
-_SafeText = Annotated[Text, BeforeValidator(rearm)]
-_SafeFilled = Annotated[Filled, BeforeValidator(rearm)]
+_REARM = BeforeValidator(lambda cell: rearm(cell) if isinstance(cell, str) else cell)
+_SafeText = Annotated[Text, _REARM]
+_SafeFilled = Annotated[Filled, _REARM]
 
 
 class ChoiceRow(GroupedRow, Conversed):
@@ -103,6 +103,7 @@ class ChoiceRow(GroupedRow, Conversed):
     """
 
     model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, _SafeText]
     unique: ClassVar[tuple[str, ...]] = ("id",)
     more_columns: ClassVar[str] = f"(?:option|culture)_[{ALL_LETTERS}]"
     more_shown: ClassVar[tuple[str, ...]] = ("option_C", "culture_A")
@@ -135,14 +136,10 @@ class ChoiceRow(GroupedRow, Conversed):
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
         """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""
-        cells = [getattr(self, f"{what}_{letter}", "") for letter in ALL_LETTERS]
-        return tuple(rearm(cell).strip() if isinstance(cell, str) else "" for cell in cells)
+        return tuple(getattr(self, f"{what}_{letter}", "") for letter in ALL_LETTERS)
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
-        for name, cell in (self.model_extra or {}).items():
-            if not isinstance(cell, str):
-                yield CellProblem(name, "is a list, but one text is needed.")
         options = self._by_letter("option")
         last = max(place for place, text in enumerate(options) if text)
         for place in range(last):

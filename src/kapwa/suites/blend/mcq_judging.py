@@ -14,15 +14,15 @@ import numpy as np
 import polars as pl
 
 from kapwa.languages.phrases import is_refusal
-from kapwa.metrics.likelihood import NORMS, Norm, Vector, normalised
-from kapwa.records import Answer, Item, Outcome, Response
+from kapwa.metrics.likelihood import NORMS, Vector, normalised
+from kapwa.records import Answer, ContinuationScore, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, metrics_of
 from kapwa.suites.blend.choice_reader import ChoiceRead, read_choice
-from kapwa.suites.blend.choice_scales import Choice, distance_rows, scale_tables
+from kapwa.suites.blend.choice_scales import DISTANCES, Choice, distance_rows, right_letters, scale_tables
 from kapwa.suites.blend.confusion import confusion_frame, confusion_rows
 from kapwa.suites.items import (
     ALL_LETTERS,
-    case_frame,
+    accuracy,
     grouped,
     item_columns,
     pair_answers,
@@ -110,11 +110,6 @@ class _Reply(NamedTuple):
         return "empty" if not self.text.strip() else "refused" if is_refusal(self.text) else "unparsed"
 
 
-def right_letters(item: Item) -> list[str]:
-    """The letters of the right options: one, or several."""
-    return str(item.fields["answer"]).split(",")
-
-
 def option_of(item: Item, letter: str | None) -> tuple[str | None, str | None]:
     """The text of an option and whose answer it is."""
     if letter is None:
@@ -194,7 +189,7 @@ def reference_choice(reply: str, options: Sequence[str], prompt: str = "") -> st
     letter of all, so that "The answer is B" is T. ``prompt`` is the text asked, in which the code looks for the
     letter with a full stop (evaluation/multiple_choice_evaluation.py).
     """
-    shown = prompt or "".join(f"{letter}. {text}\n" for letter, text in zip(ALL_LETTERS, options, strict=False))
+    shown = prompt or lettered(options)
     first = _first_json(reply)
     if not (isinstance(first, dict) and "answer_choice" in first):
         capitals = re.findall("[A-Z]", first) if isinstance(first, str) else []
@@ -219,12 +214,23 @@ def _first_json(reply: str) -> object:
         return text
 
 
+Scores = tuple[ContinuationScore, ...]
+
+
 class _Scored(NamedTuple):
     """The log-probabilities of an item's option texts and letters; None where that request failed."""
 
     item: Item
-    texts: Answer | None
-    letters: Answer | None
+    texts: Scores | None
+    letters: Scores | None
+
+    def measures(self) -> Iterator[tuple[str, Vector | None]]:
+        """What each metric compares, a value for each option; None where its request failed."""
+        by_norm = {"mcq_text" if norm == "byte" else f"mcq_text_{norm}": norm for norm in NORMS}
+        for metric, norm in by_norm.items():
+            yield metric, None if self.texts is None else normalised(self.texts, norm)
+        # Letters are one character each: nothing is to be normalised.
+        yield "mcq_letter", None if self.letters is None else normalised(self.letters, "sum")
 
     def margin(self, values: Vector) -> float:
         """By how much the likeliest right option is above the best wrong one."""
@@ -233,17 +239,26 @@ class _Scored(NamedTuple):
 
     def choices(self) -> Iterator[Choice]:
         """What the likelihoods of texts and of letters choose: the likeliest option, none where several are."""
-        compared: tuple[tuple[str, Answer | None, Norm], ...]
-        compared = ("mcq_text", self.texts, "byte"), ("mcq_letter", self.letters, "sum")
-        for metric, answer, norm in compared:
-            if answer is None or answer.response.logprobs is None:
-                yield Choice(self.item, metric, None, "failed")
+        for metric, values in self.measures():
+            if metric not in DISTANCES:
                 continue
-            values = normalised(answer.response.logprobs, norm)
-            best = [
-                letter for letter, each in zip(self.item.fields["letters"], values, strict=True) if each == values.max()
-            ]
-            yield Choice(self.item, metric, best[0] if len(best) == 1 else None, "tie")
+            pairs = () if values is None else zip(self.item.fields["letters"], values == values.max(), strict=True)
+            best = [letter for letter, likeliest in pairs if likeliest]
+            outcome: Outcome = "failed" if values is None else "tie"
+            yield Choice(self.item, metric, best[0] if len(best) == 1 else None, outcome)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A score row for each metric."""
+        for metric, values in self.measures():
+            if values is None:
+                yield score_row(self.item, metric, None, "failed")
+            else:
+                yield score_row(self.item, metric, *accuracy(self.margin(values)))
+
+    def case(self) -> dict[str, Any]:
+        """What the likelihoods of texts, which are there, found likeliest."""
+        values = normalised(self.texts or (), "byte")
+        return case_of(self.item, "mcq_text", self.margin(values), self.item.fields["options"][int(values.argmax())])
 
 
 def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
@@ -253,48 +268,28 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
     failed or is missing, its metrics are null. Tables: ``options`` (each option's log-probabilities), ``cases``.
     Raises UsageError for answers to unknown items.
     """
-    asked: dict[tuple[str, str], dict[tuple[str, ...], Answer]] = {(item.id, item.variant): {} for item in items}
-    for answer in answers:
-        key = (answer.request.item_id, answer.request.variant)
-        if key not in asked:
-            raise unknown_item(answer.request)
-        if not answer.response.failed:
-            asked[key][answer.request.continuations] = answer
+    shown = {(item.id, item.variant): lettered(item.fields["options"]) for item in items}
+    scores: dict[tuple[str, str, bool], Scores | None] = {}
+    for request, response in answers:
+        key = (request.item_id, request.variant)
+        if key not in shown:
+            raise unknown_item(request)
+        if not response.failed:
+            # Options may be letters themselves, but only the prompt for letters shows them.
+            scores[*key, shown[key] in request.messages[-1].content] = response.logprobs
     scored = [
-        _Scored(item, *(asked[item.id, item.variant].get(tuple(item.fields[name])) for name in ("options", "letters")))
+        _Scored(item, *(scores.get((item.id, item.variant, for_letters)) for for_letters in (False, True)))
         for item in items
     ]
-    pairs = [
-        (each, normalised(each.texts.response.logprobs or (), "byte")) for each in scored if each.texts is not None
-    ]
-    cases = [
-        case_of(each.item, "mcq_text", each.margin(values), each.item.fields["options"][int(values.argmax())])
-        for each, values in pairs
-    ]
     options = pl.DataFrame([row for each in scored for row in _option_rows(each)], schema=OPTION_SCHEMA, orient="row")
-    cases.sort(key=lambda row: row["margin"])
-    tables = {"options": options, "cases": case_frame(cases)}
+    tables = {"options": options, "cases": worst_first(each.case() for each in scored if each.texts is not None)}
     chosen = [choice for each in scored if each.item.fields["scale"] for choice in each.choices()]
-    rows = [row for each in scored for row in _likelihood_rows(each)]
+    rows = [row for each in scored for row in each.rows()]
     return Judged(score_frame([*rows, *distance_rows(chosen)]), tables | scale_tables(chosen))
 
 
-def _likelihood_rows(scored: _Scored) -> Iterator[dict[str, Any]]:
-    # Letters are one character each: nothing is to be normalised.
-    measures = [("mcq_text" if norm == "byte" else f"mcq_text_{norm}", scored.texts, norm) for norm in NORMS]
-    for name, answer, norm in (*measures, ("mcq_letter", scored.letters, "sum")):
-        if answer is None or answer.response.logprobs is None:
-            yield score_row(scored.item, name, None, "failed")
-            continue
-        margin = scored.margin(normalised(answer.response.logprobs, norm))
-        outcome: Outcome = "tie" if margin == 0 else "right" if margin > 0 else "wrong"
-        yield score_row(scored.item, name, float(margin > 0), outcome)
-
-
 def _option_rows(scored: _Scored) -> Iterator[tuple[Any, ...]]:
-    item = scored.item
-    texts = scored.texts.response.logprobs if scored.texts else None
-    letters = scored.letters.response.logprobs if scored.letters else None
+    item, texts, letters = scored
     for place, letter in enumerate(item.fields["letters"] if texts or letters else ()):
         text = texts[place] if texts else None
         yield (

@@ -22,7 +22,7 @@ import polars as pl
 from kapwa.errors import UsageError, check_whole, nearest
 from kapwa.records import ITEM_COLUMNS, Floor, Item, Message, Request
 from kapwa.suites.base import Selection, Task
-from kapwa.suites.blend.choice_scales import DISTANCES, Choice
+from kapwa.suites.blend.choice_scales import DISTANCES, Choice, right_letters
 from kapwa.suites.blend.mcq_data import ChoiceQuestion, read_mcq, scales
 from kapwa.suites.blend.mcq_judging import (
     HEADLINES,
@@ -35,7 +35,6 @@ from kapwa.suites.blend.mcq_judging import (
     judge_likelihood,
     letter_prompt,
     metrics_for,
-    right_letters,
     text_prompt,
 )
 from kapwa.suites.items import ALL_LETTERS, by_culture, greedy_requests, grouped, item_columns, lot, select
@@ -180,30 +179,22 @@ def open_mcq_task(data: str | Path | None, selection: Selection, options: Mappin
         check_whole("shuffle", seed, least=0)
         questions = [shuffled(question, seed) for question in questions]
     items = [item_of(each, how, several=several, scale=labels.get(each.language, ())) for each in questions]
-    drawn = {} if seed is None else {"shuffle": seed}
-    task = Task(
+    writes = how == "generate"
+    settings = {"how": how} | ({"max_new_tokens": length, "reader": READER} if writes else {})
+    return Task(
         name="blend/mcq",
         data=source,
         selection=selection,
         selected=select(items, selection, known=HOWS, default=(how,)),
-        needs=frozenset({"score"}),
+        needs=frozenset({"generate" if writes else "score"}),
         headline=HEADLINES[how],
         groups=("topic",),
         metrics=metrics_for(how, ordered=any(question.options_are for question in questions)),
-        options={"how": how, **drawn},
-        requests=likelihood_requests,
-        score=judge_likelihood,
+        options=settings | ({} if seed is None else {"shuffle": seed}),
+        requests=partial(greedy_requests, max_new_tokens=length) if writes else likelihood_requests,
+        score=judge_generate if writes else judge_likelihood,
         floors=mcq_floors,
         item_table=mcq_item_table,
-    )
-    if how == "likelihood":
-        return task
-    return replace(
-        task,
-        needs=frozenset({"generate"}),
-        options={"how": how, "max_new_tokens": length, "reader": READER, **drawn},
-        requests=partial(greedy_requests, max_new_tokens=length),
-        score=judge_generate,
     )
 
 

@@ -91,11 +91,6 @@ class Question:
         """Its id as an item: ``<country>/<question id>``."""
         return f"{self.country}/{self.id}"
 
-    @property
-    def top_votes(self) -> int:
-        """Votes of the commonest answer; 0 when there is none."""
-        return top_votes(self.groups)
-
     def text(self, asked_in: AskedIn) -> str:
         """The question in the language it is asked in."""
         return self.local if asked_in == "local" else self.english

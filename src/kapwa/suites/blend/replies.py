@@ -12,11 +12,8 @@ one), and its prompts that allow several answers allow three.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 import unicodedata
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
@@ -28,6 +25,7 @@ from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
 from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
+from kapwa.suites.folders.paths import written_value
 
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000
@@ -211,23 +209,9 @@ def _structured(text: str) -> list[str] | None:
     if "[" not in text and "{" not in text:
         return None
     for candidate in (text.strip(), *reversed(_JSON.findall(text))):
-        value = _parsed(candidate)
-        if isinstance(value, dict | list):
+        value = written_value(candidate) if candidate[:1] in ("[", "{") else None
+        if value is not None:
             return [tidy(text_of) for text_of in _texts(value) if text_of.strip()]
-    return None
-
-
-def _parsed(text: str) -> Any:
-    """Read JSON or a Python literal; None for anything else."""
-    if text[:1] not in ("[", "{"):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of odd literals ("1a") as if they were its own source
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return read(text)
-            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-                continue
     return None
 
 
@@ -240,8 +224,8 @@ def _texts(value: Any) -> Iterator[str]:
             named = [value[key] for key in value if _ANSWER_KEY.fullmatch(str(key).strip())]
             numbered = [value[key] for key in value if str(key)[-1:].isdigit()]  # {"1": "rice", "2": "bread"}
             waiting += named[-1:] or (reversed(numbered) if len(numbered) > 1 else list(value.values())[-1:])
-        elif isinstance(value, list | tuple | set):
-            waiting += reversed(list(value))
+        elif isinstance(value, list):
+            waiting += reversed(value)
         elif value is not None and not isinstance(value, bool):
             yield str(value)
 

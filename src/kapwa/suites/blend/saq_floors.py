@@ -31,21 +31,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from math import isnan, nan
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter
-
 from kapwa.languages.phrases import non_answers
 from kapwa.records import Floor, Item
-from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question
+from kapwa.suites.blend.questions import MAX_ANSWERS, Group, Question, top_votes
 from kapwa.suites.blend.replies import Reply, read_reply
 from kapwa.suites.blend.saq_grading import SEM_B, SEM_B_LOO, SEM_W, find_answer
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Others, Target, answers_in_language, single_author_probability
+from kapwa.suites.blend.saq_match import (
+    ENGLISH,
+    Grader,
+    Others,
+    Target,
+    question_id,
+    single_author_probability,
+)
 from kapwa.suites.blend.variants import AskedIn
-from kapwa.suites.items import grouped
+from kapwa.suites.items import by_culture, grouped, lot
 from kapwa.suites.kept import kept
 
 UNITED_STATES = "US"
@@ -70,22 +75,17 @@ class Sem(NamedTuple):
     w: float
 
 
-NOTHING = Sem(0.0, 0.0)
+NOTHING, UNKNOWN = Sem(0.0, 0.0), Sem(nan, nan)
 Kind = Literal["floor", "list", "ceiling"]
 LISTS = (COMMONEST, ALL_OTHERS)
 
 
 class Measured(NamedTuple):
-    """What a trick, or a person, scores on each question (by its id) of one country that there is such a reply to."""
+    """What a trick, or a person, scores on each question (by its item's id) of one country that it has a reply to."""
 
     name: str
     kind: Kind
     each: Mapping[str, Sem]
-
-
-@cache
-def _adapter() -> TypeAdapter[list[Measured]]:
-    return TypeAdapter(list[Measured], config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 def leave_one_out(groups: Sequence[Group]) -> Sem:
@@ -123,7 +123,7 @@ class FloorMaker:
             target, asked = Target.of_question(question, asked_in), question.text(asked_in)
             reply = self._read(text, target, asked)
             _, hit = find_answer(reply, target, question.id, self._others, self._grader, self._limit)
-            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / question.top_votes)
+            self._known[key] = NOTHING if hit is None else Sem(1.0, hit.votes / top_votes(question.groups))
         return self._known[key]
 
     def _read(self, text: str, target: Target, asked: str) -> Reply:
@@ -141,7 +141,7 @@ class FloorMaker:
         tools = [self._grader.matcher(code).language.info.tools for code in languages]
         ids = [question.item_id for question in questions]
         follows_from = (self._data, repr(tools), str(self._limit), asked_in, *ids)
-        return kept("floors", follows_from, _adapter(), lambda: list(self.measure(questions, asked_in)))
+        return kept("floors", follows_from, list[Measured], lambda: list(self.measure(questions, asked_in)))
 
     def measure(self, questions: Sequence[Question], asked_in: AskedIn) -> Iterator[Measured]:
         """Yield what every floor and ceiling scores on one country's questions."""
@@ -159,21 +159,26 @@ class FloorMaker:
             US_USUAL: lambda q: [usual(q).get(UNITED_STATES, "")],
             SHUFFLED: lambda q: shuffled[q.id],
             COMMONEST: lambda q: [", ".join(self._others.commonest(q.id, q.country, language, self._limit))],
-            ALL_OTHERS: lambda q: self._listed(q, language),
+            # Where a reply may list as many answers as there are others, it is a guess that is allowed.
+            ALL_OTHERS: lambda q: (
+                []
+                if few_others(self._others, q, self._limit)
+                else [", ".join(self._others.all_usual(q.id, q.country, language))]
+            ),
             REPEATED: lambda q: [q.text(asked_in)],
             NO_ANSWER: lambda _: [", ".join(non_answers(language)[: self._limit])],
         }
         for name, trick in tricks.items():
-            judged = {q.id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
+            judged = {q.item_id: [self.judge(q, asked_in, text) for text in trick(q) if text] for q in questions}
             kind: Kind = "list" if name in LISTS else "floor"
             yield Measured(
                 name, kind, {key: Sem(*map(fmean, zip(*sems, strict=True))) for key, sems in judged.items() if sems}
             )
         # Answers without votes are right ones that somebody listed: they say nothing of what a person would score.
         counted = [q for q in questions if q.counted]
-        people = ((q.id, self.people(q, asked_in)) for q in counted)
+        people = ((q.item_id, self.people(q, asked_in)) for q in counted)
         yield Measured(PERSON, "ceiling", {key: Sem(share, nan) for key, share in people if share is not None})
-        yield Measured(GROUPED, "ceiling", {q.id: leave_one_out(q.groups) for q in counted})
+        yield Measured(GROUPED, "ceiling", {q.item_id: leave_one_out(q.groups) for q in counted})
 
     def people(self, question: Question, asked_in: AskedIn) -> float | None:
         """Return the share of a question's votes whose wording gives an answer by the key of the other votes.
@@ -199,21 +204,11 @@ class FloorMaker:
         hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
         return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)
 
-    def _listed(self, question: Question, language: str) -> list[str]:
-        """Return all others' usual answers as one reply; none where a reply may list that many."""
-        if few_others(self._others, question, self._limit):
-            return []
-        return [", ".join(self._others.all_usual(question.id, question.country, language))]
-
     def _shuffled(self, questions: Sequence[Question], language: str) -> dict[str, list[str]]:
         """Return, for each question, commonest answers to the questions after it in an order of hashes."""
-
-        def rank(question: Question) -> bytes:
-            return hashlib.blake2b(f"0\0{question.item_id}".encode(), digest_size=16).digest()
-
-        order = sorted(questions, key=rank)
+        order = sorted(questions, key=lambda question: lot(0, question.item_id, size=16))
         count = min(_SHUFFLES, len(order) - 1)
-        texts = [next(iter(answers_in_language(q.groups[0], q.language, language)), "") for q in order]
+        texts = [self._others.usual(q, language) for q in order]
         return {
             q.id: [texts[(place + step) % len(order)] for step in range(1, count + 1)] for place, q in enumerate(order)
         }
@@ -226,7 +221,7 @@ def few_others(others: Others, question: Question, limit: int) -> bool:
 
 def floors_left_out(items: Sequence[Item], others: Others, limit: int) -> list[str]:
     """Say, for readers of a run, of how many questions the list of others' answers is no floor; [] where of none."""
-    questions = {item.id: others.question(item.cluster, item.culture) for item in items}
+    questions = {item.id: others.question(question_id(item), item.culture) for item in items}
     asked = [question for question in questions.values() if question is not None]
     few = sum(few_others(others, question, limit) for question in asked)
     if not few:
@@ -245,7 +240,7 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
     """
     maker = FloorMaker(others, grader, limit)
     by_variant = grouped(items, lambda item: item.variant)
-    rows: dict[str, list[Floor]] = {variant: [] for variant in by_variant}
+    measured: dict[tuple[str, str], list[Measured]] = {}
     cultures = list(dict.fromkeys(item.culture for item in items))
     # A culture of few questions may need a lemma dictionary for them, which takes a second to unpack.
     keeps = len({item.id for item in items}) >= _WORTH_KEEPING
@@ -254,40 +249,40 @@ def saq_floors(items: Sequence[Item], others: Others, grader: Grader, limit: int
         known: dict[tuple[AskedIn, tuple[str, ...]], list[Measured]] = {}
         for variant, asked in by_variant.items():
             of_culture = [item for item in asked if item.culture == culture]
-            questions = [q for item in of_culture if (q := others.question(item.cluster, culture)) is not None]
+            questions = [q for item in of_culture if (q := others.question(question_id(item), culture)) is not None]
             if questions:
                 asked_in: AskedIn = of_culture[0].fields["asked_in"]
                 key = (asked_in, tuple(question.id for question in questions))
                 if key not in known:
                     known[key] = list((maker.measured if keeps else maker.measure)(questions, asked_in))
-                for measured in known[key]:
-                    rows[variant] += _floors(variant, measured, of_culture, culture)
+                measured[culture, variant] = known[key]
         grader.forget()
+    weighs = any(item.fields["counted"] for item in items)
     floors: list[Floor] = []
     for variant, asked in by_variant.items():
-        rows[variant].sort(key=lambda floor: cultures.index(floor.note))
-        several = len({item.culture for item in asked}) > 1
-        for same in grouped(rows[variant], lambda floor: (floor.name, floor.metric)).values():
-            floors += [_pooled(same, asked), *same] if several else [same[0]._replace(note="")]
-    weighs = any(item.fields["counted"] for item in items)
-    # Of people's groups there is no more than the figure: a model's replies do not go by them.
-    floors = [floor._replace(by_item=None) if floor.name == GROUPED else floor for floor in floors]
-    return [floor for floor in floors if weighs or floor.metric != SEM_W]
+        parts = by_culture(asked)
+        groups = {note: parts[note] for note in ("", *cultures) if note in parts}
+        of_variant = [each for culture in cultures for each in measured.get((culture, variant), ())]
+        for same in grouped((each for each in of_variant if each.each), lambda each: each.name).values():
+            floors += _floors(variant, same, groups, weighs=weighs)
+    return floors
 
 
-def _pooled(floors: Sequence[Floor], items: Sequence[Item]) -> Floor:
-    """The floor over all cultures of a variant; ``floors``: that of each culture that has one."""
-    by_culture = {floor.note: iter(floor.by_item or ()) for floor in floors}
-    each = [next(by_culture.get(item.culture, iter(())), nan) for item in items]
-    return floors[0]._replace(value=fmean(value for value in each if not isnan(value)), note="", by_item=each)
+def _floors(
+    variant: str, measured: Sequence[Measured], groups: Mapping[str, Sequence[Item]], *, weighs: bool
+) -> Iterator[Floor]:
+    """Yield the floors that one trick gives in each of ``groups``; none of a metric that it says nothing of.
 
-
-def _floors(variant: str, measured: Measured, items: Sequence[Item], culture: str) -> Iterator[Floor]:
-    """Yield the floors of one culture that a measured trick gives; none of a metric that it says nothing of."""
-    for metric, paired_with, side in ((SEM_B, SEM_B_LOO, 0), (SEM_W, "", 1)):
-        each = [measured.each.get(item.cluster, Sem(nan, nan))[side] for item in items]
-        values = [value for value in each if not isnan(value)]
-        if values:
-            paired = paired_with if measured.name == PERSON else ""
-            mean = fmean(values)
-            yield Floor(metric, variant, measured.name, mean, measured.kind, culture, None, None, each, paired)
+    ``measured``: what it scores in each culture; ``weighs``: whether any question's votes were counted.
+    """
+    name, kind, _ = measured[0]
+    sems = {item_id: sem for each in measured for item_id, sem in each.each.items()}
+    for metric, side in ((SEM_B, 0), (SEM_W, 1))[: 1 + weighs]:
+        for note, items in groups.items():
+            by_item = [sems.get(item.id, UNKNOWN)[side] for item in items]
+            values = [value for value in by_item if not isnan(value)]
+            if values:
+                paired_with = SEM_B_LOO if name == PERSON else ""
+                # Of people's groups there is no more than the figure: a model's replies do not go by them.
+                each_item = None if name == GROUPED else by_item
+                yield Floor(metric, variant, name, fmean(values), kind, note, None, None, each_item, paired_with)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from kapwa.errors import check_whole
 from kapwa.languages.identify import identify
 from kapwa.languages.phrases import is_non_answer
 from kapwa.records import Answer, Item, Outcome, Response
@@ -14,7 +13,7 @@ from kapwa.suites.base import MetricInfo, metrics_of
 from kapwa.suites.blend.questions import MAX_ANSWERS, top_votes
 from kapwa.suites.blend.replies import Reply, declines, first_answer, read_reply
 from kapwa.suites.blend.reply_lists import n_words
-from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, reference_reply
+from kapwa.suites.blend.saq_match import ENGLISH, Grader, Hit, Others, Target, question_id, reference_reply
 from kapwa.suites.items import grouped, pair_answers
 from kapwa.suites.similarity import SimilarityOptions
 
@@ -34,15 +33,12 @@ class SaqOptions(SimilarityOptions):
     max_new_tokens: int = MAX_NEW_TOKENS
     max_answers: int = MAX_ANSWERS
 
-    def __post_init__(self) -> None:
-        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        check_whole("max_new_tokens", self.max_new_tokens)
-        check_whole("max_answers", self.max_answers)
+    whole: ClassVar[tuple[str, ...]] = ("max_new_tokens", "max_answers")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as plain values; they rebuild equal options. Similarities are told where there are any."""
-        options = SimilarityOptions.as_dict(self)
-        return options if self.metrics else {name: options[name] for name in ("max_new_tokens", "max_answers")}
+        options = SimilarityOptions.as_dict(self)  # super() does not find its class in one with slots
+        return options if self.metrics else {name: options[name] for name in self.whole}
 
 
 def saq_metrics(*, judged: bool = False, counted: bool = True) -> Mapping[str, MetricInfo]:
@@ -137,7 +133,7 @@ def _graded(
         prefixes=fields["prefixes"],
         limit=options.max_answers,
     )
-    reply, hit = find_answer(reply, target, item.cluster, others, grader, options.max_answers)
+    reply, hit = find_answer(reply, target, question_id(item), others, grader, options.max_answers)
     first = hit is not None
     if first and len(reply.answers) > 1 and not reply.too_many:
         first = grader.find(first_answer(reply.answers, fields["question"]), target) is not None

@@ -56,6 +56,11 @@ class Target(NamedTuple):
         yield ENGLISH, group.en
 
 
+def question_id(item: Item) -> str:
+    """Return the id of an item's question, which other countries' questions share; its cluster may be a group's."""
+    return item.id.removeprefix(f"{item.culture}/")
+
+
 class Hit(NamedTuple):
     """The first answer group that a reply gives: its index, the answer, that answer's language, the rule, its votes."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -75,4 +76,6 @@ def written_value(cell: str) -> Any:
 
 def _in_python(text: str) -> Any:
     """Return what JSON can say too of a value that Python wrote."""
-    return json_in(json.dumps(ast.literal_eval(text)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns of odd literals ("1a") as if they were its own source
+        return json_in(json.dumps(ast.literal_eval(text)))

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kapwa.metrics.base import Metric
-from kapwa.records import Floor, Item, Outcome
-from kapwa.suites.items import grouped
+from kapwa.records import Floor, Item
+from kapwa.suites.items import accuracy, grouped
 from kapwa.suites.similarity import Nearest, SimilarityOptions, nearest_references
 
 
@@ -41,13 +41,6 @@ def closeness(metric: Metric, trials: Sequence[Trial]) -> list[Closeness]:
     return [Closeness(*pair) for pair in zip(nearest[: len(trials)], nearest[len(trials) :], strict=True)]
 
 
-def accuracy(margin: float) -> tuple[float, Outcome]:
-    """Return 1 for a positive margin, else 0, and what it is called; a tie is no success but is told apart."""
-    if margin == 0:
-        return 0.0, "tie"
-    return (1.0, "right") if margin > 0 else (0.0, "wrong")
-
-
 # Floors of fewer items are worked out sooner than they are looked up.
 _WORTH_KEEPING = 100
 # Other situations whose answers stand in for an item's, spread evenly over the file.
@@ -67,15 +60,12 @@ def kept_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor
     """Return what :func:`open_floors` does, kept from an earlier run of the same data where there was one."""
     if len(items) < _WORTH_KEEPING:
         return open_floors(items, options)
-    from pydantic import ConfigDict, TypeAdapter
-
     from kapwa.suites.kept import kept
 
-    adapter = TypeAdapter(list[Floor], config=ConfigDict(ser_json_inf_nan="constants"))
     names = ("prompt", "best", "relevant", "irrelevant")
     texts = (repr((item.variant, item.cluster, [item.fields[name] for name in names])) for item in items)
     follows_from = (repr(options), repr(options.signatures()), *texts)
-    return kept("floors-open", follows_from, adapter, lambda: open_floors(items, options))
+    return kept("floors-open", follows_from, list[Floor], lambda: open_floors(items, options))
 
 
 def open_floors(items: Sequence[Item], options: SimilarityOptions) -> list[Floor]:

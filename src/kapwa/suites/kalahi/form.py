@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
@@ -23,6 +24,7 @@ from kapwa.datasets.rows import (
     YesNo,
 )
 from kapwa.datasets.text_checks import only_difference
+from kapwa.files import table_rows
 from kapwa.records import ITEM_COLUMNS, Item
 
 if TYPE_CHECKING:
@@ -33,19 +35,7 @@ CATEGORIES = ("ethics", "shared knowledge")
 # By which columns of an item results are broken down.
 GROUPS = ("category", "topic")
 # Kalahi, Table 3. Another culture may name its own.
-TOPICS = (
-    "beauty and clothing",
-    "beliefs and practices",
-    "career and livelihood",
-    "communication and body language",
-    "dating and courtship",
-    "family and marriage",
-    "food and gatherings",
-    "friendship",
-    "health and wellness",
-    "local know-how",
-    "social etiquette",
-)
+TOPICS = tuple(row["topic"] for row in table_rows(Path(__file__).with_name("topics.csv")))
 PARTS = ("user", "context", "personal_situation", "instruction")
 RESPONSES = ("relevant", "irrelevant")
 SEVERAL = "Write at least three responses, separated by ';'."

@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from kapwa.files import table_rows
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, Task, metrics_of
@@ -151,20 +153,12 @@ _FLOOR_METRICS = (
     "mc1_shared",
     *(f"{family}{suffix}" for family in ("mc1", "mc2", "mc3") for suffix in (*_SUFFIXES.values(), "_reference")),
 )
-# People were asked the released full prompts, to choose among the best and the irrelevant responses.
+# People were asked the released full prompts, to choose among the best and the irrelevant responses. The implied share
+# is (111 · 3 + 31 · 2 + 8) / 450.
 _PEOPLE_ANSWERED = 150
 # Interval: Wilson's over prompts as for any score, the 3 choices of a prompt being as alike as the published table of
 # 111, 31 and 8 prompts shows (an effective size of 392 choices). It is about other prompts, not other people.
-_PEOPLE = (
-    ("human", 0.8910, "mean of three validators, Kalahi section 4.1 (150 full prompts)", 0.8560, 0.9183),
-    (
-        "human (implied)",
-        (111 * 3 + 31 * 2 + 8 * 1) / 450,
-        "111, 31 and 8 of 150 best responses chosen by 3, 2 and 1 of three validators",
-        0.8611,
-        0.9223,
-    ),
-)
+_PEOPLE = table_rows(Path(__file__).with_name("people.csv"))
 
 
 def chance_mc1(item: Item) -> float:
@@ -235,10 +229,10 @@ def floors(items: Sequence[Item]) -> list[Floor]:
                     rows.append(Floor(metric, variant, name, fmean(each), note=culture, by_item=by_item))
         if variant == "full" and sum("release" in item.fields for item in present) == len(present) == _PEOPLE_ANSWERED:
             rows += [
-                Floor(metric, variant, name, value, "ceiling", source, low, high)
+                Floor(metric, variant, name, float(value), "ceiling", source, float(low), float(high))
                 for metric in _FLOOR_METRICS
                 if metric.startswith("mc1")
-                for name, value, source, low, high in _PEOPLE
+                for name, value, source, low, high in map(dict.values, _PEOPLE)
             ]
     return rows
 

@@ -14,14 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 import polars as pl
 
 from kapwa.datasets.findings import DataSource
-from kapwa.errors import check_whole
 from kapwa.languages.identify import differs, identify
 from kapwa.languages.phrases import is_refusal
 from kapwa.metrics.base import Metric, is_blank, load_metric
 from kapwa.records import Answer, Item, Outcome, Response
 from kapwa.suites.base import Judged, MetricInfo, Selection, Task, metrics_of
-from kapwa.suites.items import greedy_requests, pair_answers, score_frame, score_row, worst_first
-from kapwa.suites.kalahi.closeness import Closeness, accuracy, closeness, kept_floors, trial
+from kapwa.suites.items import accuracy, greedy_requests, pair_answers, score_frame, score_row, worst_first
+from kapwa.suites.kalahi.closeness import Closeness, closeness, kept_floors, trial
 from kapwa.suites.kalahi.form import GROUPS, situation_case, situation_table
 from kapwa.suites.similarity import MODEL_FREE, SimilarityOptions
 
@@ -46,10 +45,7 @@ class OpenOptions(SimilarityOptions):
     default_metrics: ClassVar[tuple[str, ...]] = MODEL_FREE
     always: ClassVar[str] = HEADLINE_METRIC
     twins: ClassVar[Mapping[str, str]] = REFERENCE_METRICS
-
-    def __post_init__(self) -> None:
-        SimilarityOptions.__post_init__(self)  # super() does not find its class in one with slots
-        check_whole("max_new_tokens", self.max_new_tokens)
+    whole: ClassVar[tuple[str, ...]] = ("max_new_tokens",)
 
 
 def open_metrics(options: OpenOptions) -> Mapping[str, MetricInfo]:

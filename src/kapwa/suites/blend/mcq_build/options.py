@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from kapwa.languages.reading import shipped
 from kapwa.metrics.matching import Matcher
 from kapwa.suites.blend.mcq_build.values import Value, mentioned_values, option_text
-from kapwa.suites.blend.questions import Group, Kind, Question
+from kapwa.suites.blend.questions import Group, Kind, Question, top_votes
 from kapwa.suites.items import grouped
 
 Rule = Literal["code", "paper"]
@@ -129,7 +129,7 @@ def ineligible(group: Sequence[Question], rule: Rule) -> Skipped | None:
             reason, detail = "not_applicable", f"{inapplicable} said not applicable"
         elif unknowing > MOST_UNKNOWING[rule]:
             reason, detail = "unknown", f"{unknowing} gave no answer (at most {MOST_UNKNOWING[rule]})"
-        elif question.groups and question.top_votes < LEAST_VOTES:
+        elif question.groups and top_votes(question.groups) < LEAST_VOTES:
             reason, detail = "single_votes", f"{len(question.groups)} answers of one vote each"
         else:
             continue
@@ -192,7 +192,8 @@ class Pool:
 
     def target(self, question: Question) -> Target | Skipped:
         """Return what MCQs can be made of for the country of ``question``, or why there are none."""
-        top = [group for group in question.groups if group.votes == question.top_votes]
+        most = top_votes(question.groups)
+        top = [group for group in question.groups if group.votes == most]
         right = tuple(dict.fromkeys(text for group in top if (text := _option_of(group, question)) is not None))
         if not top:
             return skipped(question, "no_answer", "")

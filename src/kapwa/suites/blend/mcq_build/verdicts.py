@@ -25,15 +25,7 @@ _WORDS: Mapping[str, tuple[Finding, ...]] = {
     "override": ("same", "distinct", ""),
 }
 # The released pipeline asked GPT-4 the same in other words (BLEnD appendix C.3.1).
-PROMPT = """Two people of different cultures answered one question. Decide whether their answers amount to the same.
-
-Question: {question}
-Answer 1: {one}
-Answer 2: {other}
-
-They amount to the same if they are synonyms, spellings or translations of each other, or if one is a kind or a part of
-the other (fruit and apple). They do not if they are different things of the same sort (apple and banana).
-Reply with JSON only: {{"same": true}} or {{"same": false}}"""
+PROMPT = Path(__file__).with_name("verdict_prompt.txt").read_text(encoding="utf-8").rstrip("\n")
 
 # A question's id and two texts.
 Pair = tuple[str, str, str]
