@@ -150,9 +150,7 @@ def test_a_learned_metric_is_loaded_by_name_for_both_open_tasks(
     snapshot.parent.mkdir(parents=True)
     shutil.move(sentence_encoder(tmp_path / "tiny", CLS, dense=True), snapshot)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    task = kapwa.load_task(
-        name, data=data, limit=3, metrics=["sentence"], sentence_model=f"kapwa-tests/tiny@{COMMIT}"
-    )
+    task = kapwa.load_task(name, data=data, limit=3, metrics=["sentence"], sentence_model=f"kapwa-tests/tiny@{COMMIT}")
     rows = [{"item_id": item.id, "variant": item.variant, "text": "ang bata"} for item in task.items()]
     pl.DataFrame(rows).write_csv(tmp_path / "replies.csv")
     model = kapwa.load_model(f"replay:{tmp_path / 'replies.csv'}")

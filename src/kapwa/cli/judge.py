@@ -27,7 +27,7 @@ class JudgeOptions:
     draw: Path | None = None
     limit: int | None = None
     variant: str | None = None
-    where: opt.Where = None
+    where: list[str] | None = None
     samples: int = 1
     temperature: float | None = None
     system: str | None = None
@@ -45,7 +45,7 @@ def judge(
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
     out: Path = Path("judged"),
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """Ask a model what it says of answers, by a rubric.
 
@@ -157,7 +157,7 @@ def _table(title: str, frame: Any) -> None:
 
 def rubrics(
     rubric: str | None = None,
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """List what people and judging models are asked of answers, or show a rubric.
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
-
-BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", min=0)]
 
 
 @dataclass(kw_only=True)
@@ -28,9 +25,9 @@ class FormOptions:
 
 def forms(
     suite: str,
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    where: opt.Where = None,
+    data: str | None = None,
+    variant: str | None = None,
+    where: list[str] | None = None,
     *,
     settings: FormOptions,
     out: Path = Path("forms"),
@@ -56,12 +53,12 @@ def forms(
 def agreement(
     choices: list[Path],
     task: str = "kalahi/mc",
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    where: opt.Where = None,
-    key: opt.Key = None,
-    json: opt.Json = False,
-    seed: BootstrapSeed = 1,
+    data: str | None = None,
+    variant: str | None = None,
+    where: list[str] | None = None,
+    key: list[Path] | None = None,
+    json: bool = False,
+    seed: int = 1,
 ) -> None:
     """Analyse which responses people chose.
 
@@ -95,9 +92,9 @@ def _show(result: Any, block: Callable[[], dict[str, Any]], *, json: bool) -> No
 def ratings(
     ratings: list[Path],
     form: str | None = None,
-    key: opt.Key = None,
-    json: opt.Json = False,
-    seed: BootstrapSeed = 1,
+    key: list[Path] | None = None,
+    json: bool = False,
+    seed: int = 1,
 ) -> None:
     """Analyse how people judged answers.
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,7 +17,6 @@ from kapwa.registry import load
 
 # So many variants' first requests a dry run prints in full.
 _SHOWN = 4
-Task = Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see: kapwa suites).")]
 
 
 @dataclass(kw_only=True)
@@ -65,18 +64,18 @@ class Prompting:
 class Evaluation:
     """What becomes of the answers: keywords of :func:`kapwa.evaluate`, and how they are shown."""
 
-    seed: opt.Seed = 0
-    out: opt.Out = opt.RUNS
-    label: opt.Label = None
-    json: opt.Json = False
+    seed: int = 0
+    out: Path = opt.RUNS
+    label: str | None = None
+    json: bool = False
     cache: Path | None = None
     validators: Path | None = None
-    key: opt.Key = None
+    key: list[Path] | None = None
 
 
 @partial(opt.grouped, declared=opt.suite_options(asks=True))
 def run(
-    task: Task,
+    task: str,
     model: list[str],
     chosen: opt.TaskOptions,
     prompting: Prompting,
@@ -119,12 +118,12 @@ def run(
 
 @partial(opt.grouped, declared=opt.suite_options(asks=False))
 def score(
-    task: Task,
+    task: str,
     responses: Path,
     chosen: opt.TaskOptions,
-    out: opt.Out = opt.RUNS,
-    label: opt.Label = None,
-    json: opt.Json = False,
+    out: Path = opt.RUNS,
+    label: str | None = None,
+    json: bool = False,
     *,
     declared: Any,
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import typer
 
-from kapwa.cli.options import All, Json, Variant
 from kapwa.cli.output import note, show, show_check, show_json, show_table
 from kapwa.errors import UsageError
 
@@ -36,8 +35,8 @@ def add(
     name: str | None = None,
     mapping: Path | None = None,
     replace: bool = False,
-    every: All = False,
-    json: Json = False,
+    every: bool = False,
+    json: bool = False,
 ) -> None:
     """Check a folder and give it a name: then NAME/TASK can be run like any other task.
 
@@ -87,10 +86,10 @@ def try_(
     task: str,
     data: str | None = None,
     count: int = 10,
-    variant: Variant = None,
+    variant: str | None = None,
     how: str | None = None,
     shuffle: int | None = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Show some items as a model is asked them, and how a right reply and an empty one are judged."""
     import kapwa
@@ -123,7 +122,7 @@ def try_(
 
 
 @app.command("list")
-def list_(json: Json = False) -> None:
+def list_(json: bool = False) -> None:
     """List the suites you added, their tasks, and their folders."""
     from kapwa.user_suites import config_folder, registered
 
