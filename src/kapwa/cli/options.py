@@ -28,11 +28,6 @@ RUNS = Path("runs")
 _ROWS = {(row["group"], row["name"]): row for row in table_rows(Path(__file__).with_name("options.csv"))}
 
 
-def option(metavar: str | None, help: str, panel: str | None = None, *, names: str = "", **settings: Any) -> Any:
-    """Return a typer option; ``names``: its spellings, parted by a space, where they are not the parameter's name."""
-    return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **settings)
-
-
 def group(help: str) -> typer.Typer:
     """Return a verb that has verbs of its own, be it only one."""
     app = typer.Typer(no_args_is_help=True)

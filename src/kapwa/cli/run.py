@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -205,15 +206,11 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: 
 def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
     """Show what would be asked, and for each model how many tokens that is and what it costs."""
     from kapwa.datasets.conversations import shown
-    from kapwa.loading import checked_spec
     from kapwa.report.wording import count, label_text
-    from kapwa.runs.preview import count_tokens, preview
+    from kapwa.runs.preview import preview
 
     seen = preview(task)
-    estimates = []
-    for spec in specs:
-        tokens = count_tokens(seen.distinct, *checked_spec(spec, settings))
-        estimates.append((spec, tokens, prices.cost(tokens)))
+    estimates = estimated(seen.distinct, specs, settings, prices)
     counts = {"items": len(seen.items), "requests": seen.requests, "distinct": len(seen.distinct)}
     if json:
         models = [{"model": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
@@ -234,6 +231,18 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     for spec, tokens, cost in estimates:
         tell(tokens_line(spec, tokens, cost))
     note("Nothing was asked or written.")
+
+
+def estimated(
+    requests: Sequence[Any], specs: Sequence[str], settings: dict[str, Any], prices: Rehearsal
+) -> list[tuple[str, Any, float | None]]:
+    """Return of each model how many tokens ``requests`` are and what they cost; raise UsageError for no such model."""
+    from kapwa.loading import checked_spec
+    from kapwa.runs.preview import count_tokens
+
+    checked = [checked_spec(spec, settings) for spec in specs]
+    tokens = [count_tokens(requests, *model) for model in checked]
+    return [(spec, counted, prices.cost(counted)) for spec, counted in zip(specs, tokens, strict=True)]
 
 
 def tokens_line(spec: str, tokens: Any, cost: float | None) -> str:
