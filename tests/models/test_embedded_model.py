@@ -43,8 +43,11 @@ def test_when_it_is_not_installed_the_command_is_named(monkeypatch):
         embedded.load("large", ModelOptions())
 
 
-@pytest.mark.parametrize("template", ["chat", "plain"])
-@pytest.mark.parametrize("language", sorted(TEXTS))
+# After the plain template, too, where tokens merge and where marks combine.
+@pytest.mark.parametrize(
+    ("language", "template"),
+    [*((language, "chat") for language in sorted(TEXTS)), ("Filipino", "plain"), ("Thai", "plain")],
+)
 def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
     from kapwa.models.encoding import Encoder
     from kapwa.models.templates import choose
