@@ -28,8 +28,8 @@ def plan(
     """
     import kapwa
 
-    chosen = {"pilot": pilot, "agreement": agreement, "seconds": seconds, "metric": metric, "variant": variant}
-    planned = kapwa.audit_plan(runs, half_width=half_width, **chosen)  # type: ignore[arg-type]
+    chosen = {"metric": metric, "variant": variant}
+    planned = kapwa.audit_plan(runs, half_width=half_width, pilot=pilot, agreement=agreement, seconds=seconds, **chosen)
     if json:
         show_json(planned.to_dicts())
         return
@@ -59,9 +59,8 @@ def sample(
     """
     import kapwa
 
-    settings = {"n": n, "seed": seed, "people": people, "metric": metric, "variant": variant}
-    settings |= {"rubric": rubric, "doubtful": doubtful}
-    drawn = kapwa.audit_sample(runs, out, **settings)  # type: ignore[arg-type]  # each has its own type above
+    chosen = {"metric": metric, "variant": variant}
+    drawn = kapwa.audit_sample(runs, out, n=n, seed=seed, people=people, rubric=rubric, doubtful=doubtful, **chosen)
     for folder in dict.fromkeys(sheet.parent for sheet in drawn.sheets):
         note(f"Sheets of {people} people: {folder}")
     note(f"Key (do not show it to the people who label): {drawn.key}")

@@ -96,10 +96,7 @@ def try_(
     from kapwa.loading import suite_of
     from kapwa.suites.trying import try_items
 
-    settings: dict[str, Any] = {
-        name: value for name, value in (("how", how), ("shuffle", shuffle)) if value is not None
-    }
-    opened = kapwa.load_task(task, data=data, variant=variant, **settings)
+    opened = kapwa.load_task(task, data=data, variant=variant, how=how, shuffle=shuffle)
     trials = try_items(opened, suite_of(task).example_answers, count)
     if json:
         show_json([{**trial._asdict(), "item": trial.item.id, "culture": trial.item.culture} for trial in trials])
