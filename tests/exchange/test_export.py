@@ -62,6 +62,18 @@ def test_eee_fits_its_schemas_and_tells_the_scores(run: Run, tmp_path: Path) -> 
     assert (sum(right), len(right)) == (judged["value"].sum(), judged.height)
 
 
+def test_references_in_eee_are_in_the_language_that_is_asked(tmp_path: Path) -> None:
+    task = kapwa.load_task("blend/saq", where={"culture": "South_Korea"}, limit=1)
+    rows = [{"item_id": item.id, "variant": item.variant, "text": "zzz"} for item in task.items()]
+    pl.DataFrame(rows).write_csv(tmp_path / "replies.csv")
+    run = kapwa.evaluate(task, kapwa.load_model(f"replay:{tmp_path / 'replies.csv'}"), out=tmp_path, progress=False)
+    samples, _ = kapwa.export_run(run, tmp_path / "eee", "eee", **TOLD)
+    items = {f"{row['item_id']}/{row['variant']}/0": row for row in run.items.to_dicts()}
+    for sample in map(json.loads, samples.read_text(encoding="utf-8").splitlines()):
+        item = items[sample["sample_id"]]
+        assert sample["input"]["reference"] == [item["answers_en" if item["language"] == "en" else "answers"]]
+
+
 def misfits(schema: str, *values: Any) -> list[Any]:
     validator = jsonschema.Draft7Validator(json.loads((SCHEMAS / f"{schema}.schema.json").read_text()))
     return [error for value in values for error in validator.iter_errors(value)]

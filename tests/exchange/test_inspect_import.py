@@ -74,8 +74,16 @@ def samples(**metadata: Any) -> MemoryDataset:
     return MemoryDataset([Sample(id=name, input=f"Q {name}?", target="yes", metadata=metadata) for name in "abcd"])
 
 
-def simple_log(folder: Path) -> Path:
-    return logged(Task(dataset=samples(), solver=says(), scorer=right()), folder)
+@pytest.fixture(scope="module")
+def simple(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of four samples that nothing is the matter with; not to be changed."""
+    return logged(Task(dataset=samples(), solver=says(), scorer=right()), tmp_path_factory.mktemp("simple"))
+
+
+@pytest.fixture(scope="module")
+def simple_json(simple: Path) -> str:
+    """The same as text."""
+    return changed(simple, lambda _: None, simple.with_suffix(".json")).read_text("utf-8")
 
 
 def changed(path: Path, change: Callable[[EvalLog], None], to: Path | None = None) -> Path:
@@ -262,8 +270,10 @@ def _with_scores(log: EvalLog, scores: Any) -> None:
         (lambda log: _with_scores(log, {"right": Score(value="blue")}), "no metric that is a mean(.|\n)*not a number"),
     ],
 )
-def test_what_cannot_become_a_run_is_refused(tmp_path: Path, change: Callable[[EvalLog], None], told: str) -> None:
-    path = changed(simple_log(tmp_path), change, tmp_path / "changed.json")
+def test_what_cannot_become_a_run_is_refused(
+    simple: Path, tmp_path: Path, change: Callable[[EvalLog], None], told: str
+) -> None:
+    path = changed(simple, change, tmp_path / "changed.json")
     with pytest.raises(DataError, match=told):
         run_of(path, tmp_path)
     assert not (tmp_path / "runs").exists()
@@ -282,9 +292,11 @@ HALF, HUGE = "\ud83d", 10**400
         *((("results", name), odd) for name in ("scores", "total_samples") for odd in (HUGE, HALF, [{}])),
     ],
 )
-def test_odd_values_become_a_run_or_a_message_that_names_the_log(tmp_path: Path, place: Any, odd: Any) -> None:
-    path = changed(simple_log(tmp_path), lambda _: None, tmp_path / "odd.json")
-    log = json.loads(path.read_text("utf-8"))
+def test_odd_values_become_a_run_or_a_message_that_names_the_log(
+    simple_json: str, tmp_path: Path, place: Any, odd: Any
+) -> None:
+    path = tmp_path / "odd.json"
+    log = json.loads(simple_json)
     inside = log
     for name in place[:-1]:
         inside = inside[name]
@@ -305,27 +317,24 @@ def test_odd_values_become_a_run_or_a_message_that_names_the_log(tmp_path: Path,
 
 
 def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    simple: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = simple_log(tmp_path)
     monkeypatch.setattr(inspect_logs, "MOST_UNPACKED", 1000)
     monkeypatch.setattr("inspect_ai.log.read_eval_log", None)
     with pytest.raises(DataError, match=r"unpacks to [0-9,]+ bytes; at most 1,000 are read"):
-        run_of(path, tmp_path)
+        run_of(simple, tmp_path)
 
 
 @pytest.mark.parametrize("cut", [0, 3, 400, -30, None])
-def test_what_is_no_log_is_refused(tmp_path: Path, cut: int | None) -> None:
-    path = simple_log(tmp_path)
-    path.write_bytes(b'{"results": {}}' if cut is None else path.read_bytes()[:cut])
+def test_what_is_no_log_is_refused(simple: Path, tmp_path: Path, cut: int | None) -> None:
+    path = tmp_path / "log.eval"
+    path.write_bytes(b'{"results": {}}' if cut is None else simple.read_bytes()[:cut])
     with pytest.raises(DataError, match="is not an Inspect log, or a damaged one"):
         run_of(path, tmp_path)
 
 
-def test_folders_and_missing_files(tmp_path: Path) -> None:
-    task = Task(dataset=samples(), solver=says(), scorer=right())
-    path = logged(task, tmp_path)
-    assert run_of(path.parent, tmp_path).manifest["task"].startswith("inspect/")
+def test_folders_and_missing_files(simple: Path, tmp_path: Path) -> None:
+    assert run_of(simple.parent, tmp_path).manifest["task"].startswith("inspect/")
     for place, message in (
         (tmp_path / "runs", r"holds no Inspect log \(….eval\)"),
         (tmp_path / "none.eval", r"cannot be read: No such file(.|\n)*Name a log"),
@@ -333,7 +342,7 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=message):
             run_of(place, tmp_path)
     with pytest.raises(UsageError, match="Did you mean 'inspect'"):
-        kapwa.import_result(path, "inspct", out=tmp_path)
+        kapwa.import_result(simple, "inspct", out=tmp_path)
 
 
 def test_every_log_of_a_folder_becomes_a_run_and_those_that_cannot_are_named(tmp_path: Path) -> None:
@@ -348,15 +357,16 @@ def test_every_log_of_a_folder_becomes_a_run_and_those_that_cannot_are_named(tmp
     assert len(list((tmp_path / "again").glob("*/run.json"))) == 2
 
 
-@pytest.fixture(params=["foreign", "kapwa"])
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", params=["foreign", "kapwa"])
+def log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log of somebody's task, asked twice of items whose ids are numbers; and one of Kapwa's."""
+    folder = tmp_path_factory.mktemp(request.param)
     if request.param == "kapwa":
         task = tasks.blend_saq(limit=6, country="Mexico")
         task.solver = says()
-        return logged(task, tmp_path)
+        return logged(task, folder)
     dataset = MemoryDataset([Sample(id=n, input=f"Q {n}?", target="yes") for n in range(1, 13)])
-    return logged(Task(dataset=dataset, solver=says(), scorer=odd()), tmp_path, epochs=2)
+    return logged(Task(dataset=dataset, solver=says(), scorer=odd()), folder, epochs=2)
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """People's labels from other tools, and from an imported log to a corrected score."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,14 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from known_lm import Known, saved
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
+from typer.testing import CliRunner
 
 import kapwa
 import warm
 from kapwa.cli.doctor import _allowed
+from kapwa.cli.main import app
 from kapwa.errors import DataError, UsageError
-from kapwa.exchange.labels import label_counts, read_labels
+from kapwa.exchange.labels import label_counts, labels_summary, read_labels
 from kapwa.judging.draws import read_draw
 from kapwa.judging.plan import LABELS_FOR, MISSING, WIDTHS, labels_missing
 from kapwa.runs.directory import Run
@@ -191,8 +191,9 @@ def test_without_a_label_half_right_is_assumed() -> None:
 
 
 def doctor(path: Path) -> Any:
-    command = [sys.executable, "-m", "kapwa", "doctor", str(path), "--json"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    done = CliRunner().invoke(app, ["doctor", str(path), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
 
 
 def test_the_doctor_knows_labels_in_every_form(imported: Run, tmp_path: Path) -> None:
@@ -222,14 +223,8 @@ def test_the_doctor_knows_labels_in_every_form(imported: Run, tmp_path: Path) ->
         assert {key: facts[key] for key in expected} == expected
     (sheet,) = (tmp_path / "sheets").rglob("*-p1.csv")
     assert (doctor(sheet)["form"], doctor(sheet)["labels"]) == ("a sheet", 0)
-    wrong = subprocess.run(
-        [sys.executable, "-m", "kapwa", "doctor", str(tmp_path / "sheets" / "audit-key.csv")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert wrong.returncode == 2
-    assert "is neither a log nor labels" in wrong.stderr
+    with pytest.raises(DataError, match="is neither a log nor labels"):
+        labels_summary(tmp_path / "sheets" / "audit-key.csv")
 
 
 def test_the_doctor_says_what_a_log_of_inspect_allows(imported: Run, tmp_path: Path) -> None:

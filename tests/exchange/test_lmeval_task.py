@@ -48,20 +48,22 @@ OF_GROUPS = {"all_right", "consistency", "consistency_excess"}
 GROUPS = {"data": str(Path(__file__).parents[2] / "examples" / "mappings" / "culturalbench-hard")}
 
 
-@pytest.mark.parametrize("chat", [True, False], ids=["chat", "plain"])
+# A template is the same of every task: one task by likelihood and one by texts are asked without it, too.
 @pytest.mark.parametrize(
-    ("name", "settings", "metrics"),
+    ("name", "settings", "metrics", "chat"),
     [
-        ("kapwa_kalahi_mc", {"variants": ["full", "partial"]}, {"mc1", "mc2", "mc3", "mc1_shared"}),
-        ("kapwa_kalahi_open", {"limit": 3, "options": {"metrics": ["chrf"]}}, {"chrfpp_acc", "refused"}),
-        ("kapwa_blend_saq", {"limit": 3}, {"sem_b", "sem_w", "sem_b_reference"}),
-        ("kapwa_blend_mcq", {"limit": 10}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}),
-        ("kapwa_blend_mcq_likelihood", {}, {"mcq_text", "mcq_letter"}),
-        ("kapwa_opinions_survey", {"limit": 3}, {"tv_overlap", "js_similarity"}),
-        ("kapwa_blend_mcq", SCALE, {"mcq_acc", "ordinal_distance"}),
-        ("kapwa_blend_mcq", GROUPS, {"mcq_acc"}),
-        ("kapwa_blend_mcq_likelihood", GROUPS, {"mcq_text", "mcq_letter"}),
-        ("kapwa_blend_mcq_likelihood", SCALE, {"mcq_text", "ordinal_distance_text", "ordinal_distance_letter"}),
+        ("kapwa_kalahi_mc", {"variants": ["full", "partial"]}, {"mc1", "mc2", "mc3", "mc1_shared"}, True),
+        ("kapwa_kalahi_mc", {}, {"mc1", "mc2", "mc3", "mc1_shared"}, False),
+        ("kapwa_kalahi_open", {"limit": 3, "options": {"metrics": ["chrf"]}}, {"chrfpp_acc", "refused"}, True),
+        ("kapwa_blend_saq", {"limit": 1}, {"sem_b", "sem_w", "sem_b_reference"}, True),
+        ("kapwa_blend_mcq", {"limit": 10}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}, True),
+        ("kapwa_blend_mcq", {"limit": 1}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}, False),
+        ("kapwa_blend_mcq_likelihood", {}, {"mcq_text", "mcq_letter"}, True),
+        ("kapwa_opinions_survey", {"limit": 3}, {"tv_overlap", "js_similarity"}, True),
+        ("kapwa_blend_mcq", SCALE, {"mcq_acc", "ordinal_distance"}, True),
+        ("kapwa_blend_mcq", GROUPS, {"mcq_acc"}, True),
+        ("kapwa_blend_mcq_likelihood", GROUPS, {"mcq_text", "mcq_letter"}, True),
+        ("kapwa_blend_mcq_likelihood", SCALE, {"mcq_text", "ordinal_distance_text", "ordinal_distance_letter"}, True),
     ],
 )
 def test_values_are_kapwas_own_to_the_last_digit(
@@ -131,13 +133,16 @@ def test_shares_of_empty_and_declined_answers_are_better_low() -> None:
     assert not any(ways[name] for name in ("empty", "refused", "answered_other_language", "chrfpp_irrelevant"))
 
 
+MEXICO = {"where": {"culture": "Mexico"}, "variants": "local/inst-4", "limit": 1}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "template"),
     [
         ("kapwa_kalahi_mc", {"data": "sample:filipino", "limit": 1}, "chat"),
         ("kapwa_kalahi_mc", {"data": "sample:filipino", "limit": 1}, "plain"),
-        ("kapwa_blend_saq", {"where": {"culture": "Mexico"}, "limit": 1, "options": {"max_new_tokens": 12}}, "chat"),
+        ("kapwa_blend_saq", {**MEXICO, "options": {"max_new_tokens": 6}}, "chat"),
     ],
 )
 def test_the_embedded_model_scores_the_same_in_both(

@@ -4,14 +4,16 @@ A move that is meant is named in CHANGELOG.md, and ``python tools/golden.py FOLD
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+import warm
+
 HERE = Path(__file__).parent
+MADE = f"import runpy; runpy.run_path({str(HERE.parents[1] / 'tools' / 'golden.py')!r}, run_name='__main__')"
 EXPECTED = sorted(path.relative_to(HERE) for path in HERE.glob("*/*.parquet"))
 
 
@@ -19,7 +21,7 @@ EXPECTED = sorted(path.relative_to(HERE) for path in HERE.glob("*/*.parquet"))
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same tables, made by the code of today."""
     folder = tmp_path_factory.mktemp("golden")
-    subprocess.run([sys.executable, HERE.parents[1] / "tools" / "golden.py", folder], check=True, timeout=600)
+    subprocess.run([warm.programs() / "python", "-c", MADE, folder], check=True, timeout=600)
     return folder
 
 

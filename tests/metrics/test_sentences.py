@@ -2,10 +2,7 @@
 
 import json
 import math
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_neural import QUICK, TEXT, loaded, minilm, save  # noqa: F401 - minilm is a fixture
 
+import kapwa
 from kapwa.errors import ModelError
 from kapwa.metrics import neural
 from kapwa.metrics.sentences import SENTENCE_MODEL, SentenceSimilarity
@@ -140,49 +138,34 @@ def test_encoders_that_ask_for_what_is_not_done_are_refused(
         SentenceSimilarity(str(folder)).score_pairs(["ang"], ["bata"])
 
 
-def test_a_learned_metric_is_loaded_by_name_for_both_open_tasks(tmp_path: Path) -> None:
-    """From the hub's cache, at a revision, as a user types it; floors beside it, the weights in the signature."""
+@pytest.mark.parametrize(
+    ("name", "data", "metric"),
+    [("kalahi/open", "sample:filipino", "sentence_acc"), ("blend/saq", "sample:egypt", "sentence")],
+)
+def test_a_learned_metric_is_loaded_by_name_for_both_open_tasks(
+    name: str, data: str, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the hub's cache, at a revision; floors beside it, the weights in the signature."""
     snapshot = tmp_path / "hub" / "models--kapwa-tests--tiny" / "snapshots" / COMMIT
     snapshot.parent.mkdir(parents=True)
     shutil.move(sentence_encoder(tmp_path / "tiny", CLS, dense=True), snapshot)
-    name = f"kapwa-tests/tiny@{COMMIT}"
-    steps = [
-        ["score", "kalahi/open", "--data", "sample:filipino", "--responses", "answers.csv", "--metrics", "sentence"],
-        ["score", "blend/saq", "--data", "sample", "--responses", "replies.csv", "--metrics", "sentence"],
-    ]
-    script = f"""
-import sys, json, kapwa, polars as pl
-from kapwa.cli.main import app
-for task, data, file in (("kalahi/open", "sample:filipino", "answers.csv"), ("blend/saq", "sample", "replies.csv")):
-    task = kapwa.load_task(task, data=data)
-    pl.DataFrame([{{"item_id": i.id, "variant": i.variant, "text": "ang bata"}} for i in task.items()]).write_csv(file)
-for words in {steps!r}:
-    try:
-        app([*words, "--sentence-model", {name!r}, "--out", "runs"])
-    except SystemExit as end:
-        assert not end.code, end.code
-"""
-    env = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    for run in sorted((tmp_path / "runs").glob("*/run.json")):
-        found = json.loads(run.read_text())
-        metric = "sentence" if found["task"] == "blend/saq" else "sentence_acc"
-        assert "encoders=" in found["signatures"][metric]
-        if found["task"] == "kalahi/open":
-            signed = dict(pl.read_parquet(run.with_name("signatures.parquet")).iter_rows())
-            assert f"revision:{COMMIT}" in signed["sentence"]
-        values = pl.read_parquet(run.with_name("scores.parquet")).filter(metric=metric)["value"]
-        assert values.len()
-        assert values.null_count() == 0
-        if found["task"] == "kalahi/open":
-            floors = pl.read_parquet(run.with_name("floors.parquet"))
-            names = {kind: set(floors.filter(metric=kind)["name"]) for kind in ("sentence_acc", "chrfpp_acc")}
-            assert names["sentence_acc"] == names["chrfpp_acc"] >= {"the prompt repeated", "reference answers"}
-            kinds = dict(floors.filter(metric="sentence_diff").select("name", "kind").iter_rows())
-            assert kinds["reference answers"] == "ceiling"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    task = kapwa.load_task(name, data=data, limit=3, metrics=["sentence"], sentence_model=f"kapwa-tests/tiny@{COMMIT}")
+    rows = [{"item_id": item.id, "variant": item.variant, "text": "ang bata"} for item in task.items()]
+    pl.DataFrame(rows).write_csv(tmp_path / "replies.csv")
+    model = kapwa.load_model(f"replay:{tmp_path / 'replies.csv'}")
+    run = kapwa.evaluate(task, model, out=tmp_path / "runs", progress=False)
+    assert "encoders=" in run.manifest["signatures"][metric]
+    values = run.scores.filter(metric=metric)["value"]
+    assert values.len()
+    assert values.null_count() == 0
+    if name == "kalahi/open":
+        assert f"revision:{COMMIT}" in dict(run.table("signatures").iter_rows())["sentence"]
+        floors = run.table("floors")
+        names = {kind: set(floors.filter(metric=kind)["name"]) for kind in ("sentence_acc", "chrfpp_acc")}
+        assert names["sentence_acc"] == names["chrfpp_acc"] >= {"the prompt repeated", "reference answers"}
+        kinds = dict(floors.filter(metric="sentence_diff").select("name", "kind").iter_rows())
+        assert kinds["reference answers"] == "ceiling"
 
 
 def _json(**changes: Any) -> Any:

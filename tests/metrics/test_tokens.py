@@ -193,7 +193,7 @@ texts = st.lists(
 ).map(lambda parts: "".join(piece + gap for piece, gap in parts))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(texts)
 @example("")
 @example(" ")
@@ -222,7 +222,7 @@ def test_equals_nltk(text: str) -> None:
     assert tokenizer_for("en")(text) == _nltk(text)
 
 
-@pytest.mark.parametrize(("seed", "count", "odd"), [*((seed, 4000, 0.0) for seed in range(4)), (9, 2000, 0.15)])
+@pytest.mark.parametrize(("seed", "count", "odd"), [(0, 2000, 0.0), (1, 2000, 0.0), (9, 1000, 0.15)])
 def test_equals_nltk_on_rough_texts_and_odd_white_space(seed: int, count: int, odd: float) -> None:
     generator = random.Random(seed)
     _check([rough(generator, 8, odd=odd) for _ in range(count)], NltkTokenizer())
@@ -239,7 +239,7 @@ def test_equals_nltk_on_thousands_of_sentences_almost_always_the_fast_way(monkey
 @pytest.mark.parametrize("model", ["german", "french", "spanish", "turkish", "polish", "russian"])
 def test_equals_nltk_with_other_models(model: str) -> None:
     generator = random.Random(model)
-    some = [rough(generator, 8) for _ in range(800)] + [prose(generator, 6) for _ in range(40)]
+    some = [rough(generator, 8) for _ in range(300)] + [prose(generator, 6) for _ in range(20)]
     _check(some, NltkTokenizer(model))
 
 

@@ -43,8 +43,11 @@ def test_when_it_is_not_installed_the_command_is_named(monkeypatch):
         embedded.load("large", ModelOptions())
 
 
-@pytest.mark.parametrize("template", ["chat", "plain"])
-@pytest.mark.parametrize("language", sorted(TEXTS))
+# After the plain template, too, where tokens merge and where marks combine.
+@pytest.mark.parametrize(
+    ("language", "template"),
+    [*((language, "chat") for language in sorted(TEXTS)), ("Filipino", "plain"), ("Thai", "plain")],
+)
 def test_boundaries_in_five_scripts(smollm2, language, template, monkeypatch):
     from kapwa.models.encoding import Encoder
     from kapwa.models.templates import choose
@@ -82,7 +85,7 @@ def test_tokens_are_counted_by_the_tokenizer_at_hand_else_by_characters(smollm2)
 
 # One in so many requests is asked of the model and held against the record of the plain loop over all of them; one in
 # so many of their continuations goes through that loop again.
-ASKED, EACH = 20, 10
+ASKED, EACH = 40, 8
 
 
 @pytest.mark.slow
@@ -99,7 +102,7 @@ def test_reference_sums_are_those_of_a_plain_loop_on_released_continuations(smol
         for request, response, own in zip(every[::ASKED], smollm2.score(every[::ASKED]), expected, strict=True)
         for text, score, recorded in zip(request.continuations, response.logprobs, own, strict=True)
     ]
-    assert len(found) > 40
+    assert len(found) > 20
     for i, (request, text, ours, recorded) in enumerate(found):
         assert ours == pytest.approx(recorded, abs=2e-3), (i, text)
         if i % EACH == 0:

@@ -1,42 +1,20 @@
 """Models and data of the hub, read from its cache without a network: the commit is found, recorded, and never mixed."""
 
-import json
-import os
+import logging
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny_models import save_model
 
-FIRST, SECOND = "1" * 40, "2" * 40
-PACKS = Path(__file__).resolve().parents[2] / "src" / "kapwa" / "suites" / "kalahi" / "packs"
-
-# Several runs in one process: the hub's folder is settled when its library is first imported.
-SCRIPT = """
-import json, sys
-from pathlib import Path
 import kapwa
 from kapwa.errors import KapwaError
-refs = Path(sys.argv[1])
-said = []
-for step in json.loads(sys.argv[2]):
-    if "moves" in step:
-        refs.write_text(step["moves"])
-        continue
-    try:
-        model = kapwa.load_model(step["model"], revision=step.get("revision"))
-        task = kapwa.load_task("kalahi/mc", data=step.get("data"), limit=1)
-        run = kapwa.evaluate(task, model, out="runs", path=step.get("path"), progress=False)
-    except KapwaError as error:
-        said.append({"error": str(error)})
-    else:
-        cached = {"folder": str(run.path), "model": run.manifest["model"], "data": run.manifest["data"]}
-        said.append({**cached, "scores": run.scores["value"].to_list()})
-print(json.dumps(said))
-"""
+
+FIRST, SECOND = "1" * 40, "2" * 40
+PACKS = Path(__file__).resolve().parents[2] / "src" / "kapwa" / "suites" / "kalahi" / "packs"
+MODEL = "hf:kapwa-tests/tiny"
 
 
 def put(cache: Path, repo: str, commits: dict[str, Path], main: str) -> Path:
@@ -64,61 +42,59 @@ def hub(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def steps(hub: Path, tmp_path: Path, *asked: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    env = {**os.environ, "HF_HOME": str(hub), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    refs = hub / "hub" / "models--kapwa-tests--tiny" / "refs" / "main"
-    refs.write_text(FIRST)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(refs), json.dumps(asked)],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), done.stderr
+@pytest.fixture
+def move(hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Work in an empty folder with that cache alone; move the model's branch to a commit."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub / "hub"))
+    monkeypatch.chdir(tmp_path)
+    branch = hub / "hub" / "models--kapwa-tests--tiny" / "refs" / "main"
+    branch.write_text(FIRST)
+    return branch.write_text
 
 
-MODEL = "hf:kapwa-tests/tiny"
+def asked(model: str = MODEL, *, revision: str | None = None, data: str | None = None, path: str | None = None) -> Any:
+    """Make a run of one question; return its folder, model, data and values."""
+    loaded = kapwa.load_model(model, revision=revision)
+    task = kapwa.load_task("kalahi/mc", data=data, limit=1)
+    run = kapwa.evaluate(task, loaded, out="runs", path=path, progress=False)
+    described = {"folder": run.path, "model": run.manifest["model"], "data": run.manifest["data"]}
+    return {**described, "scores": run.scores["value"].to_list()}
 
 
-def test_a_branch_is_resolved_to_a_commit_and_a_moved_branch_begins_another_run(hub: Path, tmp_path: Path) -> None:
-    found, said = steps(
-        hub,
-        tmp_path,
-        {"model": MODEL, "data": "hub:kapwa-tests/pack", "path": "mine"},
-        {"model": MODEL},
-        {"model": MODEL, "revision": "main"},
-        {"moves": SECOND},
-        {"model": MODEL},
-        {"model": f"{MODEL}@{FIRST}"},
-        {"model": MODEL, "revision": FIRST},
-        {"model": MODEL, "data": "hub:kapwa-tests/pack", "path": "mine"},
-    )
-    own, first, named, moved, at, pinned, mixed = found
-    assert own["data"]["revision"] == FIRST
-    assert own["data"]["name"] == f"kapwa-tests/pack@{FIRST[:12]}"
+def test_a_branch_is_resolved_to_a_commit_and_a_moved_branch_begins_another_run(
+    move: Callable[[str], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    mine = {"data": "hub:kapwa-tests/pack", "path": "mine"}
+    hub_data, first, named = asked(**mine), asked(), asked(revision="main")
+    move(SECOND)
+    moved, at, pinned = asked(), asked(f"{MODEL}@{FIRST}"), asked(revision=FIRST)
+    with pytest.raises(KapwaError, match="belongs to another run"):
+        asked(**mine)
+    assert hub_data["data"]["revision"] == FIRST
+    assert hub_data["data"]["name"] == f"kapwa-tests/pack@{FIRST[:12]}"
     assert first["data"]["revision"] is None
-    for run, commit in ((own, FIRST), (first, FIRST), (named, FIRST), (moved, SECOND), (at, FIRST), (pinned, FIRST)):
+    of_first = [(run, FIRST) for run in (hub_data, first, named, at, pinned)]
+    for run, commit in (*of_first, (moved, SECOND)):
         assert (run["model"]["id"], run["model"]["revision"]) == (MODEL, commit)
         assert run["model"]["fingerprint"]["revision"] == commit
     assert first["folder"] == named["folder"] == at["folder"] == pinned["folder"] != moved["folder"]
     assert first["scores"] == pinned["scores"]
-    assert "belongs to another run" in mixed["error"]
-    assert f"{first['folder']} holds answers of {MODEL} at {FIRST}; now it is {SECOND}" in said
-    assert "--revision" in said
-    assert said.count("another run begins") == 1
+    assert f"{first['folder']} holds answers of {MODEL} at {FIRST}; now it is {SECOND}" in caplog.text
+    assert "--revision" in caplog.text
+    assert caplog.text.count("another run begins") == 1
 
 
-def test_what_is_not_in_the_cache_is_refused_with_a_remedy(hub: Path, tmp_path: Path) -> None:
-    absent, two, unknown = steps(
-        hub,
-        tmp_path,
-        {"model": "hf:kapwa-tests/other"},
-        {"model": f"{MODEL}@{FIRST}", "revision": SECOND},
-        {"model": f"{MODEL}@v9"},
-    )[0]
-    assert "cannot be loaded from the Hugging Face hub" in absent["error"]
-    assert "name two revisions" in two["error"]
-    assert "hf download <id> --revision v9" in unknown["error"]
+@pytest.mark.usefixtures("move")
+@pytest.mark.parametrize(
+    ("model", "revision", "message"),
+    [
+        ("hf:kapwa-tests/other", None, "cannot be loaded from the Hugging Face hub"),
+        (f"{MODEL}@{FIRST}", SECOND, "name two revisions"),
+        (f"{MODEL}@v9", None, "hf download <id> --revision v9"),
+    ],
+)
+def test_what_is_not_in_the_cache_is_refused_with_a_remedy(model: str, revision: str | None, message: str) -> None:
+    with pytest.raises(KapwaError) as refused:
+        kapwa.load_model(model, revision=revision)
+    assert message in str(refused.value)

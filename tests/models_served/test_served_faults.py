@@ -100,7 +100,7 @@ def test_a_used_up_quota_ends_the_call_at_once(stub, connect):
 @pytest.mark.parametrize("kind", ["429", "429date"])
 def test_retry_after_is_obeyed(stub, connect, kind):
     wait = 2 if kind == "429date" else 1.2  # dates have whole seconds
-    server = stub(faults={kind: 0.15}, retry_after=wait, seed=1)
+    server = stub(faults={kind: 0.15}, retry_after=wait, seed=3)
     done = list(connect(server.url, concurrency=4).generate(ask(i) for i in range(20)))
     assert all(r.text for r in done)
     log = server.arrivals()

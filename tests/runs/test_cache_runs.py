@@ -67,6 +67,7 @@ def test_a_second_run_asks_nothing_and_gives_the_same_bytes(bench: Bench, atomic
     second = bench.run(task, logged(model, log))
     assert asked(log) == []
     assert tables(plain.path) == tables(first.path) == tables(second.path)
+    assert plain.path.name == first.path.name == second.path.name
     assert bench.held() == 60
     (told,) = second.manifest["cache"]["from"]
     with open_cache(bench.cache)[0] as store:

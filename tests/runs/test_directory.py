@@ -44,9 +44,10 @@ def folder(finished: Path, tmp_path: Path) -> Path:
     return copy
 
 
-def edit(folder: Path, **changes: Any) -> None:
+def edit(folder: Path, text: str | None = None, **changes: Any) -> None:
+    """Change fields of a manifest, or write ``text`` in its place."""
     manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    (folder / "run.json").write_text(json.dumps({**manifest, **changes}), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps({**manifest, **changes}) if text is None else text, encoding="utf-8")
 
 
 def test_a_run_gives_its_tables(finished: Path) -> None:
@@ -111,51 +112,34 @@ def test_reading_a_run_needs_no_torch(finished: Path) -> None:
     assert done.stdout.split() == ["24", "True"]
 
 
-@pytest.mark.parametrize("name", ["nowhere", "file"])
-def test_what_is_no_folder(tmp_path: Path, name: str) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(RunError, match="is not a folder"):
-        Run(tmp_path / name)
+def emptied(folder: Path) -> Path:
+    for file in folder.iterdir():
+        file.unlink()
+    return folder
 
 
-def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="is not a run") as caught:
-        Run(tmp_path)
-    assert "kapwa run" in (caught.value.hint or "")
+DAMAGED = ("", "{", "[]", "{}", '{"format": "x", "status": "complete"}', "\x00")
 
 
-def test_a_folder_of_runs_names_them(finished: Path) -> None:
-    with pytest.raises(RunError, match="is not a run") as caught:
-        Run(finished.parent)
-    assert finished.name in (caught.value.hint or "")
-
-
-def test_a_run_without_its_manifest_is_unfinished(folder: Path) -> None:
-    (folder / "run.json").unlink()
-    with pytest.raises(RunError, match="is an unfinished run") as caught:
-        Run(folder)
-    assert "Run again with the same command" in (caught.value.hint or "")
-
-
-@pytest.mark.parametrize("status", ["running", "something new"])
-def test_an_unfinished_run(folder: Path, status: str) -> None:
-    edit(folder, status=status)
-    with pytest.raises(RunError, match="is unfinished"):
-        Run(folder)
-
-
-def test_a_run_of_a_newer_format(folder: Path) -> None:
-    edit(folder, format=2)
-    with pytest.raises(RunError, match="run format 2; this Kapwa reads up to 1") as caught:
-        Run(folder)
-    assert "pip install -U kapwa" in (caught.value.hint or "")
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": "x", "status": "complete"}', "\x00"])
-def test_a_damaged_manifest(folder: Path, text: str) -> None:
-    (folder / "run.json").write_text(text)
-    with pytest.raises(RunError, match=r"run\.json is damaged"):
-        Run(folder)
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (lambda folder: folder / "nowhere", "is not a folder", ""),
+        (lambda folder: folder / "run.json", "is not a folder", ""),
+        (emptied, "is not a run", "kapwa run"),
+        (lambda folder: folder.parent, "is not a run", "tiny-echo-tiny-"),
+        (lambda folder: (folder / "run.json").unlink(), "is an unfinished run", "Run again with the same command"),
+        (lambda folder: edit(folder, status="running"), "is unfinished", ""),
+        (lambda folder: edit(folder, status="something new"), "is unfinished", ""),
+        (lambda folder: edit(folder, format=2), "run format 2; this Kapwa reads up to 1", "pip install -U kapwa"),
+        *((lambda folder, text=text: edit(folder, text), r"run\.json is damaged", "Run again") for text in DAMAGED),
+    ],
+)
+def test_what_is_no_finished_run_is_refused_with_a_remedy(folder: Path, change: Any, message: str, hint: str) -> None:
+    other = change(folder)
+    with pytest.raises(RunError, match=message) as caught:
+        Run(other or folder)
+    assert hint in (caught.value.hint or "")
 
 
 def test_a_table_that_is_missing_or_damaged(folder: Path) -> None:

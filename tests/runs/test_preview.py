@@ -1,6 +1,7 @@
 """A dry run: what would be asked, by how many requests and tokens, at what price; and runs told on the command line."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,24 @@ def cli(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedPro
     return done
 
 
-@pytest.fixture
-def answers(tmp_path: Path) -> list[str]:
-    """Two models' recorded answers to the Filipino sample situations: the best responses, and one refusal for all."""
+ANSWERS = ("--model", "replay:good.jsonl", "--model", "replay:poor.jsonl")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models' recorded answers to the Filipino sample situations: the best responses, and one refusal for all.
+
+    And a run of each, with what the command printed.
+    """
+    folder = tmp_path_factory.mktemp("answers")
     task = kapwa.load_task("kalahi/open", data="sample:filipino")
     table = task.item_table(task.items()).select("item_id", "variant", text="best")
-    table.write_ndjson(tmp_path / "good.jsonl")
+    table.write_ndjson(folder / "good.jsonl")
     rows = [{**row, "text": "Hindi ko alam."} for row in table.to_dicts()]
-    (tmp_path / "poor.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return ["--model", "replay:good.jsonl", "--model", "replay:poor.jsonl"]
+    (folder / "poor.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = cli(folder, "run", "kalahi/open", *ANSWERS, *FILIPINO)
+    (folder / "printed.txt").write_text(done.stderr, encoding="utf-8")
+    return folder
 
 
 def test_a_dry_run_counts_items_requests_and_those_that_differ() -> None:
@@ -115,52 +125,51 @@ def test_a_resumed_run_says_how_many_are_kept_and_how_many_are_to_ask(tmp_path: 
         assert "7/20, asking, 7 kept, 13 to ask" in stream.read()
 
 
-def test_several_models_give_a_run_each_and_one_report_over_them(answers: list[str], tmp_path: Path) -> None:
-    done = cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO)
-    runs = sorted((tmp_path / "runs").glob("*/run.json"))
-    assert len(runs) == 2
-    page = next((tmp_path / "runs").glob("kalahi-open-2-models-*.html"))
-    assert f"Report over 2 models: {page.relative_to(tmp_path)}" in done.stderr
+def test_several_models_give_a_run_each_and_one_report_over_them(folder: Path) -> None:
+    assert len(list((folder / "runs").glob("*/run.json"))) == 2
+    page = next((folder / "runs").glob("kalahi-open-2-models-*.html"))
+    assert f"Report over 2 models: {page.relative_to(folder)}" in (folder / "printed.txt").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     assert "good.jsonl" in text
     assert "poor.jsonl" in text
-    assert len(json.loads(cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO, "--json").stdout)) == 2
+    assert len(json.loads(cli(folder, "run", "kalahi/open", *ANSWERS, *FILIPINO, "--json").stdout)) == 2
 
 
-def test_a_model_that_cannot_be_asked_does_not_stop_the_others(answers: list[str], tmp_path: Path) -> None:
-    missing = ("--model", "replay:missing.jsonl")
-    done = cli(tmp_path, "run", "kalahi/open", *answers[:2], *missing, *answers[2:], *FILIPINO, code=2)
+def test_a_model_that_cannot_be_asked_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
+    missing = ("--model", "replay:missing.jsonl", "--out", str(tmp_path / "runs"))
+    done = cli(folder, "run", "kalahi/open", *missing, *ANSWERS, *FILIPINO, code=2)
     assert len(list((tmp_path / "runs").glob("*/run.json"))) == 2
     assert "Not measured: replay:missing.jsonl" in done.stderr
-    misspelt = cli(tmp_path, "run", "kalahi/open", *answers, "-m", "relpay:x", "--out", "other", code=2)
-    assert not (tmp_path / "other").exists()  # told before anything was asked
+    misspelt = cli(folder, "run", "kalahi/open", *ANSWERS, "-m", "relpay:x", "--out", "other", code=2)
+    assert not (folder / "other").exists()  # told before anything was asked
     assert "relpay" in misspelt.stderr
 
 
-def test_a_label_names_one_run_in_reports(answers: list[str], tmp_path: Path) -> None:
-    done = cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO, "--label", "with best responses", "--json")
-    told = json.loads(done.stdout)
-    run = kapwa.open_run(tmp_path / told["path"])
-    assert run.label == "with best responses"
-    assert "with best responses" in (run.path / "report.html").read_text(encoding="utf-8")
-    refused = cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO, "--label", "x", code=2)
-    assert "A label names one run" in refused.stderr
-
-
-def test_a_system_message_can_come_from_a_file(answers: list[str], tmp_path: Path) -> None:
-    (tmp_path / "system.txt").write_text("\ufeffMaging magalang.\n", encoding="utf-8")
-    told = cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO, "--system", "@system.txt", "--json").stdout
+@pytest.fixture(scope="module")
+def polite(folder: Path) -> Path:
+    """A run with a label, and with a system message from a file."""
+    (folder / "system.txt").write_text("\ufeffMaging magalang.\n", encoding="utf-8")
+    chosen = ("--system", "@system.txt", "--label", "with courtesy", "--out", "polite", "--json")
+    told = cli(folder, "run", "kalahi/open", *ANSWERS[2:], *FILIPINO, *chosen).stdout
     assert json.loads(told)["manifest"]["options"]["system"] == "Maging magalang."
-    page = (tmp_path / json.loads(told)["path"] / "report.html").read_text(encoding="utf-8")
+    return folder / json.loads(told)["path"]
+
+
+def test_a_label_and_a_system_message_stand_in_reports(folder: Path, polite: Path) -> None:
+    assert kapwa.open_run(polite).label == "with courtesy"
+    page = (polite / "report.html").read_text(encoding="utf-8")
+    assert "with courtesy" in page
     assert "came before every question" in page
-    missing = cli(tmp_path, "run", "kalahi/open", *answers[:2], "--system", "@nowhere.txt", code=2)
+    refused = cli(folder, "run", "kalahi/open", *ANSWERS, *FILIPINO, "--label", "x", code=2)
+    assert "A label names one run" in refused.stderr
+    missing = cli(folder, "run", "kalahi/open", *ANSWERS[:2], "--system", "@nowhere.txt", code=2)
     assert "nowhere.txt" in missing.stderr
 
 
-def test_runs_are_listed_with_state_score_interval_and_date(answers: list[str], tmp_path: Path) -> None:
+def test_runs_are_listed_with_state_score_interval_and_date(folder: Path, tmp_path: Path) -> None:
     assert "holds no runs" in cli(tmp_path, "runs", ".").stdout
     assert "nowhere is not a folder" in cli(tmp_path, "runs", "nowhere", code=2).stderr
-    cli(tmp_path, "run", "kalahi/open", *answers, *FILIPINO)
+    shutil.copytree(folder / "runs", tmp_path / "runs")
     saq = kapwa.load_task("blend/saq", limit=2)
     kapwa.evaluate(saq, TinyModel(), out=tmp_path / "runs", progress=False, label="everyday")
 
@@ -190,13 +199,11 @@ def test_runs_are_listed_with_state_score_interval_and_date(answers: list[str], 
     assert ", mean of 5 cultures" in told
 
 
-def test_a_comparison_names_its_runs_and_what_differs_between_them(answers: list[str], tmp_path: Path) -> None:
-    cli(tmp_path, "run", "kalahi/open", *answers[:2], *FILIPINO)
-    cli(tmp_path, "run", "kalahi/open", *answers[2:], *FILIPINO, "--system", "Maging magalang.", "--label", "polite")
-    runs = {kapwa.open_run(file.parent).label: file.parent for file in (tmp_path / "runs").glob("*/run.json")}
-    told = cli(tmp_path, "compare", str(runs["good.jsonl"]), str(runs["polite"])).stdout
+def test_a_comparison_names_its_runs_and_what_differs_between_them(folder: Path, polite: Path) -> None:
+    runs = {kapwa.open_run(file.parent).label: file.parent for file in (folder / "runs").glob("*/run.json")}
+    told = cli(folder, "compare", str(runs["good.jsonl"]), str(polite)).stdout
     assert f"A: good.jsonl, in {runs['good.jsonl']}" in told.replace("\n", "")
-    assert "B: polite, in" in told
+    assert "B: with courtesy, in" in told
     assert "  system: none → Maging magalang.\n" in told
     assert "  model: replay:good.jsonl" in told
     assert "max_new_tokens" not in told  # what is the same is not told

@@ -38,15 +38,6 @@ def test_a_run_folder_holds_what_the_design_says(tmp_path: Path) -> None:
     ]
 
 
-def test_two_runs_of_the_same_give_the_same_bytes(tmp_path: Path) -> None:
-    for atomic in (False, True):
-        task = TinyTask(n=30, kinds=("score", "generate"), variants=BOTH)
-        one = run_task(task, TinyModel(atomic_batches=atomic), out=tmp_path / f"a{atomic}", progress=False)
-        two = run_task(task, TinyModel(atomic_batches=atomic), out=tmp_path / f"b{atomic}", progress=False)
-        assert tables(one) == tables(two)
-        assert one.name == two.name
-
-
 def test_a_finished_run_is_not_asked_again_and_comes_out_the_same(tmp_path: Path) -> None:
     model = TinyModel()
     first = run_task(TinyTask(), model, out=tmp_path, progress=False)

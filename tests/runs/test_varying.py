@@ -100,6 +100,7 @@ def test_given_texts_are_asked_in_wordings_but_not_drawn(wordings: Path) -> None
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
+        ("id,text\n", None, "holds no wordings"),
         ("id,text\npolite,Please answer.\n", "text", "no place for the question"),
         ("id,text\na+b,{prompt}\n", "id", "not a plain name"),
         ("id,text\na,{prompt}\na,Well: {prompt}\n", "id", "a"),
@@ -107,7 +108,7 @@ def test_given_texts_are_asked_in_wordings_but_not_drawn(wordings: Path) -> None
     ],
 )
 def test_a_bad_file_of_wordings_is_refused_with_row_and_column(
-    tmp_path: Path, text: str, column: str, message: str
+    tmp_path: Path, text: str, column: str | None, message: str
 ) -> None:
     path = tmp_path / "wordings.csv"
     path.write_text(text, encoding="utf-8")

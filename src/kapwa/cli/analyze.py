@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,7 +23,7 @@ app = opt.group("Compare many texts with each other, and with survey values.")
 class AnalysisOptions:
     """How texts are read and compared: fields of :class:`kapwa.analysis.inputs.Settings`."""
 
-    seed: opt.Seed = 0
+    seed: int = 0
     attribute: str | None = None
     task: str | None = None
     label: str | None = None
@@ -45,15 +45,12 @@ def eecc(
     values: list[Path] | None = None,
     control: list[str] | None = None,
     out: Path = Path("analyses"),
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Also write the report as a page.", dir_okay=False),
-    ] = None,
-    json: opt.Json = False,
+    output: Path | None = None,
+    json: bool = False,
     *,
     chosen: AnalysisOptions,
-    engine: opt.Engine = "local",
-    address: opt.Address = None,
+    engine: str = "local",
+    address: str | None = None,
 ) -> None:
     """Say how texts change with nationality (or another attribute), and whether they follow values.
 

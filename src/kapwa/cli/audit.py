@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from kapwa.cli import options as opt
 from kapwa.cli.audit_items import items
-from kapwa.cli.options import group, option
+from kapwa.cli.options import group
 from kapwa.cli.output import note, show, show_json
 
 app = group("Let people label a few answers and correct the scores; audit the items.")
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one task on the same data.")]
-Metric = Annotated[str | None, option("NAME", "The metric that is audited \\[default: the task's first].")]
-Variant = Annotated[
-    str | None, option("NAMES", "Prompt variants, comma-separated, or 'all' \\[default: the run's first].")
-]
-Draw = Annotated[int, option("N", "Seed of the draw; recorded.", min=0)]
-WIDTH = "Half the width of a culture's interval: 0.05 is ± 5 points."
-ALIKE = "Without a pilot: how often people and scorer judge alike."
-PEOPLE = "How many people label each answer: so many sheets for each culture."
-
 
 @app.command("plan")
 def plan(
-    runs: Runs,
+    runs: list[Path],
     half_width: float = 0.05,
     pilot: list[Path] | None = None,
     agreement: float = 0.85,
     seconds: float = 30.0,
-    metric: Metric = None,
-    variant: Variant = None,
-    json: opt.Json = False,
+    metric: str | None = None,
+    variant: str | None = None,
+    json: bool = False,
 ) -> None:
     """Plan an audit: how many answers people label in each culture and language, and how long they need.
 
@@ -42,8 +28,8 @@ def plan(
     """
     import kapwa
 
-    chosen = {"pilot": pilot, "agreement": agreement, "seconds": seconds, "metric": metric, "variant": variant}
-    planned = kapwa.audit_plan(runs, half_width=half_width, **chosen)  # type: ignore[arg-type]
+    chosen = {"metric": metric, "variant": variant}
+    planned = kapwa.audit_plan(runs, half_width=half_width, pilot=pilot, agreement=agreement, seconds=seconds, **chosen)
     if json:
         show_json(planned.to_dicts())
         return
@@ -56,13 +42,13 @@ def plan(
 
 @app.command("sample")
 def sample(
-    runs: Runs,
+    runs: list[Path],
     out: Path,
     n: int = 60,
-    seed: Draw = 1,
+    seed: int = 1,
     people: int = 2,
-    metric: Metric = None,
-    variant: Variant = None,
+    metric: str | None = None,
+    variant: str | None = None,
     rubric: str = "correct",
     doubtful: bool | None = None,
 ) -> None:
@@ -73,9 +59,8 @@ def sample(
     """
     import kapwa
 
-    settings = {"n": n, "seed": seed, "people": people, "metric": metric, "variant": variant}
-    settings |= {"rubric": rubric, "doubtful": doubtful}
-    drawn = kapwa.audit_sample(runs, out, **settings)  # type: ignore[arg-type]  # each has its own type above
+    chosen = {"metric": metric, "variant": variant}
+    drawn = kapwa.audit_sample(runs, out, n=n, seed=seed, people=people, rubric=rubric, doubtful=doubtful, **chosen)
     for folder in dict.fromkeys(sheet.parent for sheet in drawn.sheets):
         note(f"Sheets of {people} people: {folder}")
     note(f"Key (do not show it to the people who label): {drawn.key}")
@@ -87,14 +72,14 @@ def sample(
 
 @app.command("apply")
 def apply(
-    runs: Runs,
+    runs: list[Path],
     labels: list[Path],
     out: Path | None = None,
     scorer: list[Path] | None = None,
     read_only: bool = False,
-    metric: Metric = None,
-    variant: Variant = None,
-    json: opt.Json = False,
+    metric: str | None = None,
+    variant: str | None = None,
+    json: bool = False,
 ) -> None:
     """Correct scores by people's labels.
 
@@ -120,7 +105,7 @@ def carry(
     earlier: Path,
     later: Path,
     margin: float = 0.05,
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """Say whether the bias that an earlier audit measured carries over to other answers, or another judge.
 

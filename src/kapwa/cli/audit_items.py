@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kapwa.cli import options as opt
 from kapwa.cli.output import check_place, note, show, show_json
 
 
 def items(
     sources: list[Path] | None = None,
     task: str | None = None,
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    key: opt.Key = None,
+    data: str | None = None,
+    variant: str | None = None,
+    key: list[Path] | None = None,
     groups: Path | None = None,
     metric: str | None = None,
     out: Path | None = None,
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """Audit the items of a task by what runs and people answered.
 

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import All, Json, group
+from kapwa.cli.options import group
 from kapwa.cli.output import note, show, show_check, show_json, show_table, tell
 
 data = typer.Typer(help="List sample packs, or check data.", invoke_without_command=True)
@@ -33,8 +33,8 @@ def packs(context: typer.Context) -> None:
 @data.command("check")
 def check(
     path: Path,
-    every: All = False,
-    json: Json = False,
+    every: bool = False,
+    json: bool = False,
 ) -> None:
     """List everything odd in a data file or folder, with row numbers as a spreadsheet shows them.
 
@@ -51,15 +51,15 @@ build = group("Make questions from what people answered.")
 
 @build.command("mcq")
 def mcq(
-    data: opt.Data = None,
+    data: str | None = None,
     output: Path = Path("mcq"),
     rule: str = "code",
     seed: int = 0,
     max_variants: int = 5,
     judge: str | None = None,
-    judge_option: opt.JudgeOption = None,
+    judge_option: list[Any] | None = None,
     review: Path | None = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Build multiple-choice questions: the answer of one culture among the answers of others.
 

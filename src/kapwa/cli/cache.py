@@ -6,22 +6,20 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from kapwa.cli.options import Json
 from kapwa.cli.output import note, show, show_json, show_table
 
 app = typer.Typer(help="See or shrink a folder of answers that runs share (kapwa run --cache).", no_args_is_help=True)
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The cache, as named with --cache.")]
 _DAYS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
 _BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @app.command("ls")
-def ls(folder: Folder, json: Json = False) -> None:
+def ls(folder: Path, json: bool = False) -> None:
     """List the models whose answers a cache holds: how many, how large, added when."""
     from kapwa.runs.cache import contents, open_cache, size_of
 
@@ -43,11 +41,11 @@ def ls(folder: Folder, json: Json = False) -> None:
 
 @app.command("prune")
 def prune(
-    folder: Folder,
+    folder: Path,
     older_than: str | None = None,
     model: str | None = None,
     max_size: str | None = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Delete answers from a cache; with several options, only those that match all of them.
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import typer
 
-from kapwa.cli.options import Json
 from kapwa.cli.output import show_json, show_table, tell
 
 _PLACE, _WIDTHS = ("Culture, language, variant",), ("± 10", "± 5")
@@ -16,7 +15,7 @@ _PLACE, _WIDTHS = ("Culture, language, variant",), ("± 10", "± 5")
 def doctor(
     path: Path | None = None,
     salvage: bool = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Check this installation, the answers of a run, or what a log or labels allow and how many labels are missing.
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from kapwa.cli.options import Json
 from kapwa.cli.output import note, show_json, tell
-
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that an earlier one wrote.")]
-
-
-FIELD = "The field of lm-eval's documents, or of the metadata of Inspect's samples, that tells {}."
 
 
 @dataclass(kw_only=True)
@@ -31,10 +22,10 @@ def export(
     run: Path,
     form: str,
     output: Path,
-    overwrite: Overwrite = False,
+    overwrite: bool = False,
     *,
     added: ExportOptions,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Write a run in the form of another tool.
 
@@ -53,8 +44,8 @@ def import_(
     language: str | None = None,
     culture_from: str | None = None,
     language_from: str | None = None,
-    overwrite: Overwrite = False,
-    json: Json = False,
+    overwrite: bool = False,
+    json: bool = False,
 ) -> None:
     """Make runs from another tool's results: one for each task.
 
@@ -78,7 +69,7 @@ def _tell(what: str, paths: list[Path], json: bool) -> None:
         note(f"Wrote {path}")
 
 
-def lm_eval_path(json: Json = False) -> None:
+def lm_eval_path(json: bool = False) -> None:
     """Print the folder of Kapwa's tasks for lm-eval.
 
     Use: lm-eval run --include_path "$(kapwa lm-eval-path)" --tasks kapwa_kalahi_mc ...

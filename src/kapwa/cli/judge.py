@@ -12,7 +12,7 @@ import typer
 
 from kapwa.cli import options as opt
 from kapwa.cli.output import note, show_json, show_table, tell
-from kapwa.cli.run import ModelOptions, Rehearsal, price, tokens_line
+from kapwa.cli.run import ModelOptions, Rehearsal, estimated, price, tokens_line
 
 _SHOWN, _MOST_ROWS = 120, 40
 # What may be the same in every row of a table, and the counts that are left out where they are 0 throughout.
@@ -27,7 +27,7 @@ class JudgeOptions:
     draw: Path | None = None
     limit: int | None = None
     variant: str | None = None
-    where: opt.Where = None
+    where: list[str] | None = None
     samples: int = 1
     temperature: float | None = None
     system: str | None = None
@@ -45,7 +45,7 @@ def judge(
     place: opt.EngineOptions,
     rehearsal: Rehearsal,
     out: Path = Path("judged"),
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """Ask a model what it says of answers, by a rubric.
 
@@ -94,16 +94,10 @@ def _tell_tokens(judges: Sequence[dict[str, Any]], prices: Rehearsal) -> None:
 
 def _estimate(planned: Any, judges: list[str], options: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
     """Say what will be asked, and for each judge how many tokens that is and what it costs at most."""
-    from kapwa.loading import checked_spec
     from kapwa.report.wording import count
-    from kapwa.runs.preview import count_tokens
 
-    checked = [(spec, checked_spec(spec, options)) for spec in judges]
     requests = [asked.request for asked in planned.asked()]
-    estimates = []
-    for spec, how in checked:
-        tokens = count_tokens(requests, *how)
-        estimates.append((spec, tokens, prices.cost(tokens)))
+    estimates = estimated(requests, judges, options, prices)
     if prices.dry_run and json:
         models = [{"judge": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
         counts = {"answers": len(planned.answers), "failed": planned.failed, "prompts": len(requests)}
@@ -157,7 +151,7 @@ def _table(title: str, frame: Any) -> None:
 
 def rubrics(
     rubric: str | None = None,
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """List what people and judging models are asked of answers, or show a rubric.
 

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from kapwa.cli.options import Json
 from kapwa.cli.output import error_object, show, show_json, show_table, tell
 from kapwa.errors import nearest
 from kapwa.languages.codes import code_named, is_language_tag
@@ -42,7 +41,7 @@ app = typer.Typer(
 @app.command("list")
 def list_languages(
     tags: list[str] | None = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """List the languages that have rules of their own, or say of any language what judges replies in it."""
     from dataclasses import asdict
@@ -79,7 +78,7 @@ def show_language(
 
 
 @app.command("check")
-def check_language(file: Path, json: Json = False) -> None:
+def check_language(file: Path, json: bool = False) -> None:
     """Check a language file: its form, entries that appear twice, patterns, and every example by its rules.
 
     Exit code 2 if there is a problem. The how-to "Correct a language" says how to write one.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kapwa.cli.options import RUNS, Json
+from kapwa.cli.options import RUNS
 from kapwa.cli.output import show, show_json, show_table, tell
 
 
-def suites(json: Json = False) -> None:
+def suites(json: bool = False) -> None:
     """List what can be measured."""
     from kapwa import inventory
 
@@ -37,7 +37,7 @@ def suites(json: Json = False) -> None:
         show(f"  variants: {', '.join(suite.variants)}; {data}")
 
 
-def models(json: Json = False) -> None:
+def models(json: bool = False) -> None:
     """List who can answer."""
     from kapwa import inventory
 
@@ -51,7 +51,7 @@ def models(json: Json = False) -> None:
 
 def runs(
     folder: Path = RUNS,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """List the runs in a folder, the newest first: state, headline score with its 95 % interval, date."""
     from kapwa.report.run_list import list_runs, run_lines

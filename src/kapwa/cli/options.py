@@ -28,11 +28,6 @@ RUNS = Path("runs")
 _ROWS = {(row["group"], row["name"]): row for row in table_rows(Path(__file__).with_name("options.csv"))}
 
 
-def option(metavar: str | None, help: str, panel: str | None = None, *, names: str = "", **settings: Any) -> Any:
-    """Return a typer option; ``names``: its spellings, parted by a space, where they are not the parameter's name."""
-    return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **settings)
-
-
 def group(help: str) -> typer.Typer:
     """Return a verb that has verbs of its own, be it only one."""
     app = typer.Typer(no_args_is_help=True)
@@ -81,7 +76,7 @@ def grouped(verb: Callable[..., None], declared: type | None = None, *, name: st
 
 def described(name: str, group: str = "") -> Any:
     """Return what typer shows of an option, or of an argument, and how it is read, as ``options.csv`` says."""
-    row = _ROWS[group, name]
+    row = _ROWS.get((group, name)) or _ROWS["", name]
     if row["argument"]:
         return typer.Argument(metavar=row["metavar"], help=row["help"])
     shown: dict[str, Any] = {
@@ -128,37 +123,22 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "setting": parse_extra,
 }
 
-# Options that several verbs share.
-Data = Annotated[str | None, described("data")]
-Variant = Annotated[str | None, described("variant")]
-Where = Annotated[list[str] | None, described("where")]
-Out = Annotated[Path, described("out")]
-Label = Annotated[str | None, described("label")]
-Json = Annotated[bool, described("json")]
-All = Annotated[bool, described("every")]
-Seed = Annotated[int, described("seed")]
-Key = Annotated[list[Path] | None, described("key")]
-JudgeOption = Annotated[list[Any] | None, described("judge_option")]
-Engine = Annotated[str, described("engine")]
-Address = Annotated[str | None, described("address")]
-EqualWithin = Annotated[float | None, described("equal_within")]
-
 
 @dataclass(kw_only=True)
 class TaskOptions:
     """Which items are asked, and how answers are judged: of ``kapwa run`` and ``kapwa score``."""
 
-    data: Data = None
-    variant: Variant = None
+    data: str | None = None
+    variant: str | None = None
     limit: int | None = None
     subset: str = "first"
-    where: Where = None
+    where: list[str] | None = None
     country: Any = None
     language: str | None = None
     prompt: str | None = None
     matcher: str = "lexical"
     judge: str | None = None
-    judge_option: JudgeOption = None
+    judge_option: list[Any] | None = None
     samples: int | None = None
     wordings: Path | None = None
     errata: Path | None = None
@@ -227,8 +207,8 @@ def suite_options(*, asks: bool) -> type:
 class EngineOptions:
     """Where a model runs; :func:`open_engine` takes them."""
 
-    engine: Engine = "local"
-    address: Address = None
+    engine: str = "local"
+    address: str | None = None
     replicas: int | None = None
     cpus_per_replica: float | None = None
     gpus_per_replica: float | None = None

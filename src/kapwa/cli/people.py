@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from kapwa.cli import options as opt
-from kapwa.cli.options import option
 from kapwa.cli.output import note, show, show_json
 
 if TYPE_CHECKING:
     from kapwa.report.table import Block
-
-BootstrapSeed = Annotated[int, option("N", "Seed of the bootstrap intervals.", min=0)]
 
 
 @dataclass(kw_only=True)
@@ -31,9 +28,9 @@ class FormOptions:
 
 def forms(
     suite: str,
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    where: opt.Where = None,
+    data: str | None = None,
+    variant: str | None = None,
+    where: list[str] | None = None,
     *,
     settings: FormOptions,
     out: Path = Path("forms"),
@@ -59,12 +56,12 @@ def forms(
 def agreement(
     choices: list[Path],
     task: str = "kalahi/mc",
-    data: opt.Data = None,
-    variant: opt.Variant = None,
-    where: opt.Where = None,
-    key: opt.Key = None,
-    json: opt.Json = False,
-    seed: BootstrapSeed = 1,
+    data: str | None = None,
+    variant: str | None = None,
+    where: list[str] | None = None,
+    key: list[Path] | None = None,
+    json: bool = False,
+    seed: int = 1,
 ) -> None:
     """Analyse which responses people chose.
 
@@ -98,9 +95,9 @@ def _show(result: Any, block: Callable[[], Block], *, json: bool) -> None:
 def ratings(
     ratings: list[Path],
     form: str | None = None,
-    key: opt.Key = None,
-    json: opt.Json = False,
-    seed: BootstrapSeed = 1,
+    key: list[Path] | None = None,
+    json: bool = False,
+    seed: int = 1,
 ) -> None:
     """Analyse how people judged answers.
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kapwa.cli.options import Json
 from kapwa.cli.output import show_json, show_table, tell
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def plan(
     metric: str | None = None,
     *,
     settings: PlanOptions,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Plan a study: how many items it takes to tell two models apart, or what difference they find.
 

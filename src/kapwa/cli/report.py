@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import typer
 
-from kapwa.cli import options as opt
 from kapwa.cli.output import check_place, note, show, show_json
 from kapwa.errors import UsageError
 
@@ -65,7 +64,7 @@ def report(
     *,
     besides: Besides,
     same: list[str] | None = None,
-    equal_within: opt.EqualWithin = None,
+    equal_within: float | None = None,
     errata: Path | None = None,
     printed: PrintedTable,
 ) -> None:
@@ -185,9 +184,9 @@ def compare(
     gate: RegressionOptions,
     csv: Path | None = None,
     mid_p: bool = False,
-    equal_within: opt.EqualWithin = None,
+    equal_within: float | None = None,
     by: Literal["culture", "label"] = "culture",
-    json: opt.Json = False,
+    json: bool = False,
 ) -> None:
     """Compare two runs, paired item by item: over all cultures together first, then in each.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,7 +18,6 @@ from kapwa.registry import load
 
 # So many variants' first requests a dry run prints in full.
 _SHOWN = 4
-Task = Annotated[str, typer.Argument(metavar="TASK", help="What to measure, e.g. kalahi/mc (see: kapwa suites).")]
 
 
 @dataclass(kw_only=True)
@@ -65,18 +65,18 @@ class Prompting:
 class Evaluation:
     """What becomes of the answers: keywords of :func:`kapwa.evaluate`, and how they are shown."""
 
-    seed: opt.Seed = 0
-    out: opt.Out = opt.RUNS
-    label: opt.Label = None
-    json: opt.Json = False
+    seed: int = 0
+    out: Path = opt.RUNS
+    label: str | None = None
+    json: bool = False
     cache: Path | None = None
     validators: Path | None = None
-    key: opt.Key = None
+    key: list[Path] | None = None
 
 
 @partial(opt.grouped, declared=opt.suite_options(asks=True))
 def run(
-    task: Task,
+    task: str,
     model: list[str],
     chosen: opt.TaskOptions,
     prompting: Prompting,
@@ -119,12 +119,12 @@ def run(
 
 @partial(opt.grouped, declared=opt.suite_options(asks=False))
 def score(
-    task: Task,
+    task: str,
     responses: Path,
     chosen: opt.TaskOptions,
-    out: opt.Out = opt.RUNS,
-    label: opt.Label = None,
-    json: opt.Json = False,
+    out: Path = opt.RUNS,
+    label: str | None = None,
+    json: bool = False,
     *,
     declared: Any,
 ) -> None:
@@ -206,15 +206,11 @@ def ask_each(task: Any, specs: list[str], settings: dict[str, Any], evaluation: 
 def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehearsal, *, json: bool) -> None:
     """Show what would be asked, and for each model how many tokens that is and what it costs."""
     from kapwa.datasets.conversations import shown
-    from kapwa.loading import checked_spec
     from kapwa.report.wording import count, label_text
-    from kapwa.runs.preview import count_tokens, preview
+    from kapwa.runs.preview import preview
 
     seen = preview(task)
-    estimates = []
-    for spec in specs:
-        tokens = count_tokens(seen.distinct, *checked_spec(spec, settings))
-        estimates.append((spec, tokens, prices.cost(tokens)))
+    estimates = estimated(seen.distinct, specs, settings, prices)
     counts = {"items": len(seen.items), "requests": seen.requests, "distinct": len(seen.distinct)}
     if json:
         models = [{"model": spec, **asdict(tokens), "cost": cost} for spec, tokens, cost in estimates]
@@ -235,6 +231,18 @@ def rehearse(task: Any, specs: list[str], settings: dict[str, Any], prices: Rehe
     for spec, tokens, cost in estimates:
         tell(tokens_line(spec, tokens, cost))
     note("Nothing was asked or written.")
+
+
+def estimated(
+    requests: Sequence[Any], specs: Sequence[str], settings: dict[str, Any], prices: Rehearsal
+) -> list[tuple[str, Any, float | None]]:
+    """Return of each model how many tokens ``requests`` are and what they cost; raise UsageError for no such model."""
+    from kapwa.loading import checked_spec
+    from kapwa.runs.preview import count_tokens
+
+    checked = [checked_spec(spec, settings) for spec in specs]
+    tokens = [count_tokens(requests, *model) for model in checked]
+    return [(spec, counted, prices.cost(counted)) for spec, counted in zip(specs, tokens, strict=True)]
 
 
 def tokens_line(spec: str, tokens: Any, cost: float | None) -> str:

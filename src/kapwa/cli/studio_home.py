@@ -6,21 +6,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from kapwa.cli.options import option
+import typer
+
 from kapwa.errors import UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-Home = Annotated[Path, option("FOLDER", "Where the studio keeps everything.", names="--home")]
-Database = Annotated[
-    str | None,
-    option(
-        "URL",
-        "postgresql://user@host/name. Default: a SQLite file in the home folder.",
-        envvar="KAPWA_STUDIO_DATABASE",
-    ),
-]
+Home = Annotated[Path, typer.Option("--home", metavar="FOLDER", help="Where the studio keeps everything.")]
+_PLACE = "postgresql://user@host/name. Default: a SQLite file in the home folder."
+Database = Annotated[str | None, typer.Option(metavar="URL", help=_PLACE, envvar="KAPWA_STUDIO_DATABASE")]
 HOME = Path("kapwa-studio")
 
 

@@ -46,7 +46,7 @@ class Drawing:
     sample: int | None = None
     seed: int = 1
     raters: int = 3
-    variant: opt.Variant = None
+    variant: str | None = None
 
 
 @app.command("tasks")
@@ -58,7 +58,7 @@ def tasks(
     second: Path | None = None,
     *,
     drawing: Drawing,
-    where: opt.Where = None,
+    where: list[str] | None = None,
     home: Home = HOME,
     database: Database = None,
 ) -> None:

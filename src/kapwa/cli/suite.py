@@ -9,7 +9,6 @@ from typing import Any
 
 import typer
 
-from kapwa.cli.options import All, Json, Variant
 from kapwa.cli.output import note, show, show_check, show_json, show_table
 from kapwa.errors import UsageError
 
@@ -36,8 +35,8 @@ def add(
     name: str | None = None,
     mapping: Path | None = None,
     replace: bool = False,
-    every: All = False,
-    json: Json = False,
+    every: bool = False,
+    json: bool = False,
 ) -> None:
     """Check a folder and give it a name: then NAME/TASK can be run like any other task.
 
@@ -87,20 +86,17 @@ def try_(
     task: str,
     data: str | None = None,
     count: int = 10,
-    variant: Variant = None,
+    variant: str | None = None,
     how: str | None = None,
     shuffle: int | None = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Show some items as a model is asked them, and how a right reply and an empty one are judged."""
     import kapwa
     from kapwa.loading import suite_of
     from kapwa.suites.trying import try_items
 
-    settings: dict[str, Any] = {
-        name: value for name, value in (("how", how), ("shuffle", shuffle)) if value is not None
-    }
-    opened = kapwa.load_task(task, data=data, variant=variant, **settings)
+    opened = kapwa.load_task(task, data=data, variant=variant, how=how, shuffle=shuffle)
     trials = try_items(opened, suite_of(task).example_answers, count)
     if json:
         show_json([{**trial._asdict(), "item": trial.item.id, "culture": trial.item.culture} for trial in trials])
@@ -123,7 +119,7 @@ def try_(
 
 
 @app.command("list")
-def list_(json: Json = False) -> None:
+def list_(json: bool = False) -> None:
     """List the suites you added, their tasks, and their folders."""
     from kapwa.user_suites import config_folder, registered
 

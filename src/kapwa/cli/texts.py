@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from kapwa.cli.options import Json, group
+from kapwa.cli.options import group
 from kapwa.cli.output import note, show, show_check, show_json
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def words(
     method: str = "tfidf",
     by: str | None = None,
     identity: Any = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """List the words that mark the texts about each identity, against those about all the others.
 
@@ -93,7 +93,7 @@ def check(
     path: Path,
     identities: Path | None = None,
     country: str | None = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Say what a table of cultural values holds, and list every oddity with row numbers.
 

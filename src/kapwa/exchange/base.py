@@ -75,13 +75,13 @@ def higher_is_better(run: Run, metric: str) -> bool | None:
     return known if isinstance(known, bool) else None
 
 
-def expected(item: Mapping[str, Any]) -> str | list[str]:
+def expected(item: Mapping[str, Any], *columns: str) -> str | list[str]:
     """Return what was expected of an item, from its row: the first of these columns that a task has; else "".
 
-    Answers in English are those expected of an item that is asked in English.
+    Answers in English are those expected of an item that is asked in English. ``columns``: looked at before all others.
     """
     english = ("answers_en",) if item.get("language") == "en" else ()
-    names = (*english, "best", "answer", "answers", "target")  # imports have "target"
+    names = (*columns, *english, "best", "answer", "answers", "target")  # imports have "target"
     target = next((item[name] for name in names if item.get(name) is not None), "")
     return [str(text) for text in target] if isinstance(target, list) else str(target)
 

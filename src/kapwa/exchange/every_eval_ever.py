@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from kapwa.errors import UsageError, check_known
-from kapwa.exchange.base import PART, Files, higher_is_better, overall, run_identity, sha256, write_text
+from kapwa.exchange.base import PART, Files, expected, higher_is_better, overall, run_identity, sha256, write_text
 from kapwa.records import OUTCOMES
 from kapwa.runs.directory import LEVEL, Run
 
@@ -162,7 +162,8 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
         if row["metric"] not in metrics or row["outcome"] not in ("right", "wrong") or row["value"] is None:
             continue
         item = items.get(tuple(row[key] for key in keys), {})
-        prompt, expected = str(item.get("prompt") or ""), _expected(item)
+        prompt, wanted = str(item.get("prompt") or ""), expected(item, "relevant")
+        references = [wanted] if isinstance(wanted, str) and wanted else list(wanted)
         text = texts.get((*(row[key] for key in keys), row["sample"]))
         yield {
             "schema_version": VERSION,
@@ -171,17 +172,11 @@ def _samples(run: Run, evaluation_id: str) -> Iterator[dict[str, Any]]:
             "evaluation_name": run.manifest["task"],
             "evaluation_result_id": _result_id(row),
             "sample_id": f"{row['item_id']}/{row['variant']}/{row['sample']}",
-            "sample_hash": sha256(prompt + "".join(expected)),
+            "sample_hash": sha256(prompt + "".join(references)),
             "interaction_type": "single_turn",
-            "input": {"raw": prompt, "reference": expected},
+            "input": {"raw": prompt, "reference": references},
             "output": {"raw": [] if text is None else [text]},
             "answer_attribution": [],
             "evaluation": {"score": row["value"], "is_correct": row["outcome"] == "right"},
             "metadata": {name: str(row[name]) for name in (*PART, "category", "topic") if row[name] is not None},
         }
-
-
-def _expected(item: Mapping[str, Any]) -> list[str]:
-    names = ("relevant", "answers", "best", "answer", "target")
-    target: Any = next((item[name] for name in names if item.get(name) is not None), [])
-    return [str(text) for text in (target if isinstance(target, list) else [target])]

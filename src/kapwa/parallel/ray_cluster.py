@@ -60,8 +60,8 @@ class Cluster(NamedTuple):
 
     def nodes(self) -> list[Node]:
         """Return the machines that are alive now."""
-        found = [node["Resources"] for node in require_ray().nodes() if node["Alive"]]
-        return [Node(float(has.get("CPU", 0.0)), float(has.get("GPU", 0.0))) for has in found]
+        alive = [node["Resources"] for node in require_ray().nodes() if node["Alive"]]
+        return [Node(float(has.get("CPU", 0.0)), float(has.get("GPU", 0.0))) for has in alive]
 
     def room(self, cpus: float, gpus: float = 0.0) -> int:
         """Return how many workers of this size the cluster holds at once."""
@@ -181,13 +181,11 @@ def _check_address(address: str) -> None:
 
 def _not_connected(address: str, error: Exception) -> RunError:
     if address == LOCAL:
-        said, hint = "Ray cannot be started on this machine", "Check the space in /tmp/ray and the memory."
+        problem, hint = "Ray cannot be started on this machine", "Check the space in /tmp/ray and the memory."
     else:
-        said, hint = (
-            f"The Ray cluster at {address!r} cannot be joined",
-            _JOIN if ":" in address else f"{_START_ONE} {_JOIN}",
-        )
-    return RunError(f"{said}: {brief(error)}", hint=hint.format(mode=os.environ.get("RAY_AUTH_MODE", "not set")))
+        problem = f"The Ray cluster at {address!r} cannot be joined"
+        hint = _JOIN if ":" in address else f"{_START_ONE} {_JOIN}"
+    return RunError(f"{problem}: {brief(error)}", hint=hint.format(mode=os.environ.get("RAY_AUTH_MODE", "not set")))
 
 
 def brief(error: BaseException) -> str:

@@ -117,8 +117,8 @@ class RayModel(DistributedModel):
                 hint="Ask for less (--cpus-per-replica, --gpus-per-replica), or add a machine that has as much.",
             )
         if room < layout.replicas:
-            said = "The Ray cluster (%s) holds %d of %d replicas of %s at once; the others start when there is room."
-            log.warning(said, cluster.described(), room, layout.replicas, each)
+            message = "The Ray cluster (%s) holds %d of %d replicas of %s at once; the others start when there is room."
+            log.warning(message, cluster.described(), room, layout.replicas, each)
 
     # -- what a model says of itself --------------------------------------------------------------------
 
@@ -130,8 +130,8 @@ class RayModel(DistributedModel):
     @property
     def environment(self) -> Mapping[str, Any]:
         """A replica's own, with the processors of all of them."""
-        own = self._facts.environment
-        return own | {"processor": "; ".join(sorted(self._processors))} if "processor" in own else own
+        facts = self._facts.environment
+        return facts | {"processor": "; ".join(sorted(self._processors))} if "processor" in facts else facts
 
     @property
     def description(self) -> Mapping[str, Any]:
@@ -162,11 +162,11 @@ class RayModel(DistributedModel):
             with ray_errors():
                 planned, facts = require_ray().get(plan.remote(self._recipe, requests))
         except lost_worker() as error:
-            said = f"The workers of the model died while it planned: {death_reason(error)}"
-            raise ModelError(said, hint=_MEMORY) from error
+            what = f"The workers of the model died while it planned: {death_reason(error)}"
+            raise ModelError(what, hint=_MEMORY) from error
         self._take(facts)
-        found: list[list[int]] = planned
-        return found
+        batches: list[list[int]] = planned
+        return batches
 
     def window(self, total: int) -> int:
         """Return how many of ``total`` requests go to a replica at once: two windows for each, if they are few."""
@@ -193,8 +193,8 @@ class RayModel(DistributedModel):
             raise
         finally:
             # The caller may have stopped early (an error, Ctrl-C): nobody takes what comes now.
-            for call, given in self._calls.items():
-                given.worker.held = 0
+            for call, held in self._calls.items():
+                held.worker.held = 0
                 # The cluster may be what failed, and that is being reported already.
                 with contextlib.suppress(Exception):
                     require_ray().cancel(call)
@@ -244,7 +244,7 @@ class RayModel(DistributedModel):
             if left:
                 yield left, responses
         elif responses:
-            yield [job.open.pop(one.request_key) for one in responses if one.request_key in job.open], responses
+            yield [job.open.pop(part.request_key) for part in responses if part.request_key in job.open], responses
 
     def _arrived(self) -> Iterator[tuple[Batch, Sequence[Response]]]:
         """Yield the responses that are here and were not taken, after Ctrl-C or an error ended the asking."""
@@ -255,9 +255,9 @@ class RayModel(DistributedModel):
 
     def _taken(self, call: Any) -> _Call:
         """Forget a call that has ended, and return what it was."""
-        given = self._calls.pop(call)
-        given.worker.held -= 1
-        return given
+        ended = self._calls.pop(call)
+        ended.worker.held -= 1
+        return ended
 
     # -- replicas that come and go ----------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ class RayModel(DistributedModel):
     def _loaded(self, worker: _Worker) -> None:
         try:
             with ray_errors():
-                found: Facts = require_ray().get(worker.loading)
+                facts: Facts = require_ray().get(worker.loading)
         except lost_worker() as error:
             same = f"kapwa[ray]=={version('kapwa')}"
             hint = f"Its machine may have too little memory, no {same}, or another RAY_AUTH_MODE than this process."
@@ -322,11 +322,11 @@ class RayModel(DistributedModel):
         except KapwaError as error:
             self._give_up(worker, error)
             return
-        self._processors.update([found.environment["processor"]] if "processor" in found.environment else [])
+        self._processors.update([facts.environment["processor"]] if "processor" in facts.environment else [])
         if self._first is None:
-            self._first = found
-            self._take(found)
-        check_same(self._first, found)
+            self._first = facts
+            self._take(facts)
+        check_same(self._first, facts)
         worker.loading = None
 
     def _lost(self, call: _Call, why: str) -> None:
@@ -344,10 +344,10 @@ class RayModel(DistributedModel):
         self._load(worker)
         job.deaths += bool(job.open)
         if job.deaths >= MAX_DEATHS:
-            names = list(dict.fromkeys(f"{one.item_id!r} ({one.variant})" for one in job.open.values()))
+            names = list(dict.fromkeys(f"{request.item_id!r} ({request.variant})" for request in job.open.values()))
             named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-            said = f"{job.deaths} workers in a row died while they answered item {named}: {why}"
-            raise ModelError(said, hint=_MEMORY)
+            what = f"{job.deaths} workers in a row died while they answered item {named}: {why}"
+            raise ModelError(what, hint=_MEMORY)
 
     def _give_up(self, worker: _Worker, reason: KapwaError) -> None:
         """Go on without a replica that cannot load the model; raise the reason where it was the last."""

@@ -80,8 +80,8 @@ class Replica:
         """Return what the model says of itself now."""
         model = self._load(recipe)
         known = model.capabilities  # a server is asked for them, and the description tells what it said
-        told = dict(model.fingerprint), dict(model.description), dict(model.environment)
-        return Facts(model.id, model.revision, known, model.atomic_batches, *told)
+        described = dict(model.fingerprint), dict(model.description), dict(model.environment)
+        return Facts(model.id, model.revision, known, model.atomic_batches, *described)
 
     def plan(self, recipe: Recipe, requests: Sequence[Request]) -> tuple[list[list[int]], Facts]:
         """Return the model's plan, and the facts after planning."""
@@ -128,13 +128,13 @@ def check_same(first: Facts, other: Facts) -> None:
     """
     here = version("kapwa")
     check_version(other.environment.get("kapwa", here), here)
-    one, two = (
+    left, right = (
         {"id": facts.id, "revision": facts.revision, **facts.fingerprint, **facts.environment, "processor": None}
         for facts in (first, other)
     )
-    names = [name for name in dict.fromkeys([*one, *two]) if one.get(name) != two.get(name)]
+    names = [name for name in dict.fromkeys([*left, *right]) if left.get(name) != right.get(name)]
     if names:
-        differing = ", ".join(f"{name} {one.get(name)!r} and {two.get(name)!r}" for name in names)
+        differing = ", ".join(f"{name} {left.get(name)!r} and {right.get(name)!r}" for name in names)
         raise ModelError(
             f"The replicas of {first.id} differ: {differing}.",
             hint="Give every machine the same weights, versions and kind of GPU, and each replica the same number "

@@ -19,9 +19,10 @@ import polars as pl
 
 from kapwa.datasets.rows import CellProblem, Filled, Row, read_rows
 from kapwa.datasets.tables import read_records
-from kapwa.errors import UsageError, check_whole, raise_first
+from kapwa.errors import DataError, UsageError, check_whole, raise_first
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
 from kapwa.suites.base import AskItems, FindFloors, JudgeAnswers, Judged, Step, TabulateItems, Task
+from kapwa.tables_io import NO_ROWS
 
 SLOT = "{prompt}"
 TEMPERATURE = 1.0
@@ -48,6 +49,8 @@ def read_wordings(path: str | Path) -> dict[str, str]:
     """Read a table (CSV, TSV, JSON lines, XLSX, YAML) of wordings, columns ``id`` and ``text``; raise DataError."""
     wordings = read_rows(read_records(Path(path)), WordingRow, what="wordings")
     raise_first(wordings.problems)
+    if not wordings.rows:
+        raise DataError("holds no wordings.", path=path, hint=NO_ROWS)
     return {row.id: row.text for row in wordings.rows}
 
 
