@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
+from kapwa.datasets.tables import written_value
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.folders.locales import Locale, clashing, country_of, language_of, locale_of
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
-from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
 from kapwa.tables_io import Cell, json_cell
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.rows import columns_of
+from kapwa.datasets.tables import written_value
 from kapwa.suites.folders.forms import MappedForm
-from kapwa.suites.folders.paths import written_value
 from kapwa.suites.opinions.form import Opinion
 
 if TYPE_CHECKING:
