@@ -282,17 +282,32 @@ def test_steps_make_a_group_of_each_row(tmp_path: Path) -> None:
     assert [one.fields["question"] for one in items] == ["A {rule} here", "Bow: A {rule} here"]
 
 
+OF_ANSWERS = {
+    "form": "blend/saq",
+    "columns": "{id: nr, culture: land, answers: gold}",
+    "constants": "{language: en}",
+    "steps": '{bare: {local: story}, told: {local: "{rule}: {story}"}}',
+}
+OF_CRITERIA = OF_ANSWERS | {"form": "longform/criteria", "columns": "{id: nr, culture: land, criteria: gold}"}
+
+
+def test_questions_with_short_answers_have_steps_too(tmp_path: Path) -> None:
+    items = kapwa.load_task("blend/saq", data=mapped(tmp_path, **OF_ANSWERS), variant="local/inst-4").items()
+    assert [(one.fields["group"], one.fields["step"]) for one in items] == [("7", "bare"), ("7", "told")]
+
+
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("changed", "said"),
     [
-        ("{a: {question: '{storey}'}}", "storey"),
-        ("{a: {quest: '{story}'}}", "not a field of blend/mcq"),
-        ("{a: {question: '{story}', id: nr}}", "in columns too"),
+        ({"steps": "{a: {question: '{storey}'}}"}, "storey"),
+        ({"steps": "{a: {quest: '{story}'}}"}, "not a field of blend/mcq"),
+        ({"steps": "{a: {question: '{story}', id: nr}}"}, "in columns too"),
+        (OF_CRITERIA | {"steps": "{a: {question: story}}"}, "rows of longform/criteria have no groups"),
     ],
 )
-def test_steps_that_cannot_be_read_are_named(tmp_path: Path, steps: str, said: str) -> None:
+def test_steps_that_cannot_be_read_are_named(tmp_path: Path, changed: dict[str, str], said: str) -> None:
     with pytest.raises(DataError, match=said):
-        kapwa.load_task("blend/mcq", data=mapped(tmp_path, steps=steps))
+        kapwa.load_task(changed.get("form", "blend/mcq"), data=mapped(tmp_path, **changed))
 
 
 def test_one_group_answered_twice_tells_no_more_of_chance(tmp_path: Path) -> None:

@@ -69,10 +69,21 @@ def test_cells_become_values_and_defaults_fill_empty_ones(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("cell", "texts"),
+    [("[1] a; b", ("[1] a", "b")), ('"[""a; b"", 2, 0.5]"', ("a; b", "2", "0.5")), ("\"['a', 'b']\"", ("a", "b"))],
+)
+def test_texts_may_be_a_list_as_json_or_python_writes_it(cell: str, texts: tuple[str, ...], tmp_path: Path) -> None:
+    rows, problems = read(tmp_path, f"answer_id,answers\n1,{cell}\n")
+    assert (problems, [row.texts for row in rows]) == ([], [texts])
+
+
+@pytest.mark.parametrize(
     ("row", "column", "said"),
     [
         ("1, ;,1,,,", "answers", "is empty. Separate several texts"),
         (",a,1,,,", "answer_id", "is empty. Every row needs one."),
+        ('1,"[{""text"": ""a""}]",1,,,', "answers", "holds JSON that is no list of texts"),
+        ('1,"{""A"": ""a""}",1,,,', "answers", "holds JSON that is no list of texts"),
         ("1,a,0,,,", "votes", "'0' is not a whole number from 1"),
         ("1,a,many,,,", "votes", "'many' is not a whole number"),
         ("1,a,1,tme,,", "kind", "'tme' is not a kind. Did you mean 'time'?"),

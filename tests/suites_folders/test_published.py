@@ -24,6 +24,7 @@ EXPECTED: dict[str, tuple[int, int, set[str], float | None]] = {
     "culturalbench-easy": (20, 4, {"en"}, 1 / 4),
     "culturalbench-hard": (20, 4, {"en"}, 1 / 2),
     "geomlama": (20, 5, {"en"}, None),
+    "globalopinionqa": (73, 4, {"en"}, None),
     "global-mmlu": (10, 2, {"am", "fil"}, 1 / 4),
     "include": (20, 4, {"sq", "eu", "ta", "sw"}, 1 / 4),
     "milu": (20, 2, {"hi", "or"}, 1 / 4),
@@ -45,46 +46,6 @@ def wrong_reply(item: Item) -> str:
     return str(next(letter for letter in item.fields["letters"] if letter != item.fields["answer"]))
 
 
-def score(task: Any, reply: Any, metric: str) -> float:
-    rows = [{"item_id": item.id, "variant": item.variant, "text": reply(item)} for item in task.items()]
-    judged = kapwa.score_responses(task, pl.DataFrame(rows))
-    return float(judged.estimates.filter(pl.col("metric") == metric, pl.col("group") == "all")["value"][0])
-
-
-# Distributions of opinions have tests of their own: tests/suites_opinions.
-OPINIONS = ["globalopinionqa"]
-
-
-def test_each_folder_is_known() -> None:
-    assert sorted([*EXPECTED, *OPINIONS]) == FOLDERS
-
-
-@pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_a_mapping_reads_the_columns_of_its_benchmark(name: str) -> None:
-    rows, cultures, languages, chance = EXPECTED[name]
-    checked = check_folder(MAPPINGS / name)
-    assert checked.errors == []
-    (task_name,) = checked.tasks
-    chosen: dict[str, Any] = {"variant": "local/inst-4"} if task_name == "saq" else {}
-    task = kapwa.load_task(f"{checked.form}/{task_name}", data=MAPPINGS / name, **chosen)
-    items = task.items()
-    assert len(items) == rows
-    assert len({item.culture for item in items}) == cultures
-    assert {item.language for item in items} == languages
-    if task_name == "criteria":  # what an answer meets is said by verdicts
-        return
-    metric = "mcq_acc" if chance else "sem_b"
-    assert score(task, right_reply, metric) == 1.0
-    assert score(task, wrong_reply, metric) == 0.0
-    if chance:
-        floors = [
-            floor
-            for floor in task.floors(items)
-            if floor.metric == metric and floor.name == "chance" and floor.note == ""
-        ]
-        assert [floor.value for floor in floors] == [pytest.approx(chance)]
-
-
 # What `kapwa forms` says of forms that have no such sheets: of choices, and of answers that were given.
 REFUSED = {
     "criteria": (
@@ -94,6 +55,10 @@ REFUSED = {
     "saq": ("name runs with --answers.", ""),
     "survey": ("No one rates its answers: scores follow from its data.", "has no answers to rate"),
 }
+
+
+def test_each_folder_is_known() -> None:
+    assert sorted(EXPECTED) == FOLDERS
 
 
 def asked(*words: object) -> str:
@@ -107,30 +72,38 @@ def asked(*words: object) -> str:
 def test_commands_alone_take_a_benchmark_from_its_files_to_a_report_and_sheets(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of two models one replies rightly to every item, the other wrongly; what has no right reply has any."""
+    rows, cultures, languages, chance = EXPECTED[name]
     monkeypatch.chdir(tmp_path)
     shutil.copytree(MAPPINGS / name, name)
     assert asked("suite", "add", name) == ""
     (task_name,) = check_folder(name).tasks
-    settings = {"variant": "local/inst-4"} if task_name == "saq" else {}
-    first, *_ = items = kapwa.load_task(f"{name}/{task_name}", limit=1, **settings).items()
-    rows = [{"item_id": item.id, "variant": item.variant, "text": "A. rice"} for item in items]
-    pl.DataFrame(rows).write_csv("replies.csv")
-    options = [f"--variant={first.variant}", "--limit=1"]
+    task = kapwa.load_task(f"{name}/{task_name}", **({"variant": "local/inst-4"} if task_name == "saq" else {}))
+    first, *_ = items = task.items()
+    assert (len(items), len({item.culture for item in items})) == (rows, cultures)
+    assert {item.language for item in items} == languages
+    options = [f"--variant={first.variant}"]
     if task_name == "survey":
-        likelihoods = asked("run", f"{name}/survey", "--model=replay:replies.csv", *options)
-        assert "--how" in likelihoods
         options += ["--how=samples", "--samples=1"]
-    for model in ("one", "two"):
-        shutil.copy("replies.csv", f"{model}.csv")
+    judged = task_name in ("mcq", "saq")
+    for model, reply in (("right", right_reply), ("wrong", wrong_reply)):
+        texts = [reply(item) if judged else "A. rice" for item in items]
+        pl.DataFrame({"item_id": [item.id for item in items], "text": texts}).write_csv(f"{model}.csv")
+        if task_name == "survey":
+            assert "--how" in asked("run", f"{name}/survey", f"--model=replay:{model}.csv"), "texts have no likelihoods"
         assert asked("run", f"{name}/{task_name}", f"--model=replay:{model}.csv", *options) == ""
-    runs = sorted(Path("runs").iterdir())
-    assert len(runs) == 2
-    assert asked("report", *runs, "--output=page.html") == ""
-    page = Path("page.html").read_text(encoding="utf-8")
-    assert 'id="board"' in page
-    assert [run.name for run in runs if not (run / "report.html").is_file()] == []
+    runs = [kapwa.open_run(path) for path in sorted(Path("runs").iterdir())]
+    metric = pl.col("metric") == ("mcq_acc" if chance else "sem_b"), pl.col("group") == "all"
+    if judged:
+        assert [set(run.estimates.filter(metric)["value"]) for run in runs] == [{1.0}, {0.0}]
+    if chance:
+        marks = runs[0].floors.filter(metric[0], name="chance", note="")
+        assert marks["value"].to_list() == [pytest.approx(chance)]
+    assert asked("report", *(run.path for run in runs), "--output=page.html") == ""
+    assert 'id="board"' in Path("page.html").read_text(encoding="utf-8")
+    assert [run.path.name for run in runs if not (run.path / "report.html").is_file()] == []
     chosen = (f"--where=culture={first.culture}", f"--variant={first.variant}")
-    answers = [f"--answers={run}" for run in runs]
+    answers = [f"--answers={run.path}" for run in runs]
     says = (asked("forms", name, "--out=choices", *chosen), asked("forms", name, "--out=rated", *chosen, *answers))
     for message, expected, folder in zip(says, REFUSED.get(task_name, ("", "")), ("choices", "rated"), strict=True):
         assert expected in message if expected else message == ""
@@ -143,16 +116,6 @@ def test_criteria_come_with_their_points() -> None:
     assert first.fields["criteria"][1] == "Gives a reason; names who expects it", "a list is not parted again"
     general, *_ = kapwa.load_task("longform/criteria", data=MAPPINGS / "calmqa").items()
     assert general.fields["weights"] == (2.0, 1.0, -2.0)
-
-
-def test_a_column_of_another_name_is_named(tmp_path: Path) -> None:
-    source = MAPPINGS / "normad"
-    (tmp_path / "mapping.yaml").write_bytes((source / "mapping.yaml").read_bytes())
-    text = (source / "normad.csv").read_text(encoding="utf-8").replace("Gold Label", "Gold_Labels")
-    (tmp_path / "normad.csv").write_text(text, encoding="utf-8")
-    (problem,) = check_folder(tmp_path).errors
-    assert (problem.row, problem.column) == (1, "Gold Label")
-    assert "Gold_Labels" in problem.message
 
 
 @pytest.mark.parametrize(

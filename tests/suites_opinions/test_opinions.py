@@ -347,7 +347,11 @@ def test_intervals_of_overlap_hold() -> None:
         ("q,Kenya,en,Rain?,Yes;No,0;0,,", "counts", "says that nobody chose any option"),
         ("q,Kenya,en,Rain?,Yes;No,,0.4;0.6,0", "people", "'0' is not a whole number from 1"),
         ("p,Kenya,en,Rain?,Yes;No;Snow,1;2;3,,", "options", "has 3 options; row 2 asks the same question with 2"),
-        ("p,Fiji,en,Rain?,Yes;No,1;2,,", "question_id", "'p' is already the question_id of row 2"),
+        (
+            "p,Fiji,en,Rain?,Yes;No,1;2,,",
+            "question_id",
+            "'p' is already the question_id of row 2, which has the same culture",
+        ),
     ],
 )
 def test_bad_tables_name_row_and_column(row: str, column: str, message: str, tmp_path: Path) -> None:
@@ -372,10 +376,33 @@ def test_the_check_says_what_is_odd_and_counts(tmp_path: Path) -> None:
     assert suite.check(tmp_path / "elsewhere") is None
 
 
-def test_a_prompt_shows_question_and_options(tmp_path: Path) -> None:
+def test_numbers_of_json_are_counts_and_shares(tmp_path: Path) -> None:
+    rows = '{"question_id": "q", "culture": "Kenya", "language": "en", "question": "Rain?", "options": ["Yes", "No"]'
+    (tmp_path / "opinions.jsonl").write_text(f'{rows}, "shares": [0.25, 0.75], "people": 100}}\n', encoding="utf-8")
+    assert survey(tmp_path).items()[0].fields["numbers"] == (0.25, 0.75)
+    written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
+    with pytest.raises(DataError, match=r"holds opinions.csv and opinions.jsonl\."):  # which is meant, nobody knows
+        survey(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "message"),
+    [
+        ("id,text\nbare,{question}\n", r"has no {options}"),
+        ("id,text\nmy own,{question} {options}\n", "'my own' is not a plain name"),
+        ("id,language,text\nmine,Swahili,{question} {options}\n", "'Swahili' is not a BCP-47 language tag"),
+        ("id,language,text\nmine,sw,{question} {options}\n", "is written in no language that serves questions in 'en'"),
+    ],
+)
+def test_what_a_prompt_lacks_is_found_by_the_check_and_stops_a_run(prompts: str, message: str, tmp_path: Path) -> None:
     folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
-    (folder / "prompts.csv").write_text("id,text\nbare,{question}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"has no \{options\}"):
+    (folder / "prompts.csv").write_text(prompts, encoding="utf-8")
+    report = suite.check(folder)
+    assert report is not None
+    (error,) = [finding for finding in report.findings if finding.severity == "error"]
+    assert message in error.message
+    assert Path(error.path) == folder / "prompts.csv"
+    with pytest.raises(KapwaError, match=re.escape(message)):
         survey(folder)
 
 

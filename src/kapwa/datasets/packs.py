@@ -13,14 +13,16 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
 
 from kapwa.datasets.card import CARD_NAME, LABELS_NAME, Card, card_findings
-from kapwa.datasets.findings import DataSource, Finding
+from kapwa.datasets.findings import CheckReport, DataSource, Finding
 from kapwa.datasets.rows import UNKNOWN_DEFAULTS, Defaults, RowT, read_rows
 from kapwa.datasets.tables import TABLE_SUFFIXES, Table, in_memory, read_model, read_records
+from kapwa.datasets.text_checks import table_oddities
 from kapwa.errors import DataError, UsageError, check_known, nearest
 from kapwa.files import digest
 
@@ -167,6 +169,13 @@ def table_files(folder: Path, role: str, suffixes: Sequence[str] = TABLE_SUFFIXE
     return [file for suffix in suffixes if (file := folder / f"{role}{suffix}").is_file()]
 
 
+def place_to_check(path: Path, role: str) -> Path | None:
+    """Return ``path``, or the folder of a card, where it is a table called ``role`` or a folder with one; else None."""
+    place = path.parent if path.name == CARD_NAME else path
+    tables = table_files(place if place.is_dir() else place.parent, role)
+    return place if tables and (place.is_dir() or place in tables) else None
+
+
 def choice_of_packs(data: str | Path, folder: Path, role: str) -> str:
     """Return a hint for ``folder``, named by ``data``, that has no table ``role``: which packs in it have one."""
     sign = ":" if str(data) == SAMPLE else "/"
@@ -235,6 +244,25 @@ class DataSet:
         self.oddities += oddities
         return rows
 
+    def only_table(self, role: str) -> Path | None:
+        """Return the table called ``role`` in the folder, None without one; which of several is meant is a problem."""
+        assert self.path is not None
+        files = table_files(self.path if self.path.is_dir() else self.path.parent, role)
+        if len(files) > 1:
+            message = f"holds {' and '.join(file.name for file in files)}."
+            self.problems.append(DataError(message, path=files[0].parent, hint="Keep one of them."))
+        return files[0] if files else None
+
+    def read_form(self, role: str, model: type[RowT]) -> list[RowT]:
+        """Read the table that the data are, or the one called ``role`` in their folder, and the card beside it."""
+        assert self.path is not None
+        file = self.path if self.path.is_file() else self.only_table(role)
+        if file is None:
+            hint = choice_of_packs(self.path, self.path, role)
+            self.problems.append(DataError(f"holds no table {role}.", path=self.path, hint=hint))
+            return []
+        return self.read(file, model, self.read_card(file.parent), what=f"a table of {role}")
+
     def read_labels(self, cultures: Collection[str], *, every: bool = True) -> None:
         """Read what ``cultures`` belong to, where a table beside a card, or a table of the data, says so.
 
@@ -258,6 +286,12 @@ class DataSet:
         card = self.cards[0] if len(self.cards) == 1 else {"packs": self.cards} if self.cards else {}
         illustrative = any(bool(card.get("illustrative")) for card in self.cards)
         return DataSource(self.name, self.path, digest(self.files), card, illustrative, self.labels)
+
+    def report(self, suite: str, counts: Mapping[str, int | float | str], findings: Iterable[Finding]) -> CheckReport:
+        """Return what a check says: all that is wrong or odd, cells too, with ``findings`` of the form."""
+        assert self.path is not None
+        odd = chain.from_iterable(map(table_oddities, self.tables))
+        return CheckReport(suite, str(self.path), counts, [*self.findings(self.path), *odd, *findings])
 
     def findings(self, path: Path) -> Iterator[Finding]:
         """Yield what stops a run, what is odd in tables, and what cards leave open; ``path`` is what was checked."""

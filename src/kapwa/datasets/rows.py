@@ -10,13 +10,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -32,15 +33,17 @@ from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.datasets.tables import Record, Table, stray_rows
+from kapwa.datasets.tables import Record, Table, stray_rows, written_value
+from kapwa.datasets.text_checks import WrittenText, find_lost_letters
 from kapwa.errors import DataError, nearest
-from kapwa.languages.codes import NO_TAG, has_script, scripts_of, tag_hint
+from kapwa.languages.codes import NO_TAG, tag_hint
 
 SEPARATOR = ";"
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 MOST_VOTES = 1_000_000
 _SIGNS = re.compile(r"[\s_-]+")
 _WHOLE = re.compile(r"[0-9]{1,7}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 # The value that a column has in rows whose cell is empty, such as {"culture": "Thai", "language": "th"} from a card.
 Defaults = Mapping[str, str]
@@ -82,9 +85,28 @@ def cell_error(message: str, hint: str | None = None) -> PydanticCustomError:
 
 
 def split_texts(cell: Any) -> tuple[str, ...]:
-    """Split a cell at ";" (or take a list as it is), strip each text, drop the empty ones."""
-    pieces = cell.split(SEPARATOR) if isinstance(cell, str) else cell
-    return tuple(piece.strip() for piece in pieces if piece.strip())
+    """Split a cell at ";" (or take a list, which it may write as JSON does), strip each text, drop the empty ones."""
+    pieces = cell
+    if isinstance(cell, str):
+        value = written_value(cell) if cell.startswith(("[", "{")) else None
+        listed = isinstance(value, list) and all(type(part) in (str, int, float) for part in value)
+        pieces = value if listed else cell.split(SEPARATOR)
+    return tuple(text for piece in pieces if (text := str(piece).strip()))
+
+
+def _texts(cell: Any) -> tuple[str, ...]:
+    """Read a cell as texts; refuse other JSON, which would be taken for the words of one."""
+    texts = split_texts(cell)
+    if isinstance(cell, str) and texts and texts[0].startswith(("[", "{")) and written_value(cell) is not None:
+        hint = 'Separate texts by \';\', or write a list of them: ["tea", "coffee"].'
+        raise cell_error("holds JSON that is no list of texts or numbers.", hint)
+    return texts
+
+
+def _plain_name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise cell_error(f"{text[:40]!r} is not a plain name.", "Use letters, digits, '-', '_' and '.'.")
+    return text
 
 
 def _yes_or_no(cell: Any) -> bool:
@@ -120,11 +142,13 @@ def one_of(known: Sequence[str], what: str) -> Callable[[str], str]:
 
 TEXT = {"type": ["string", "null"]}
 _FILLED = {"type": "string", "pattern": r"\S"}
-_LIST = {"type": "array", "items": {"type": "string"}}
-_FILLED_LIST = {"type": "array", "items": _FILLED, "minItems": 1}
-_SPLIT = BeforeValidator(split_texts)
+_LIST = {"type": "array", "items": {"type": ["string", "number"]}}
+_FILLED_LIST = {"type": "array", "items": {"type": ["string", "number"], "pattern": r"\S"}, "minItems": 1}
+_SPLIT = BeforeValidator(_texts)
 Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(TEXT)]
 Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_FILLED)]
+# An id that may stand in the name of a variant or a file.
+PlainName = Annotated[Filled, AfterValidator(_plain_name)]
 Texts = Annotated[tuple[str, ...], _SPLIT, WithJsonSchema({"anyOf": [TEXT, _LIST]})]
 FilledTexts = Annotated[
     tuple[str, ...], _SPLIT, Field(min_length=1), WithJsonSchema({"anyOf": [_FILLED, _FILLED_LIST]})
@@ -275,8 +299,11 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
         key = tuple(str(row.get(column, "")).strip() for column in columns)
         before = first.setdefault(key, row["origin"].row)
         if before != row["origin"].row and key[0]:
-            message = f"{key[0]!r} is already the {model.unique[0]} of row {before}."
-            wrong.append(row["origin"].problem(message, columns[0], f"Give every row its own {model.unique[0]}."))
+            name, *others = model.unique
+            same = f", which has the same {' and '.join(others)}" if others else ""
+            remedy = "Keep one of the two rows." if others else f"Give every row its own {name}."
+            message = f"{key[0]!r} is already the {name} of row {before}{same}."
+            wrong.append(row["origin"].problem(message, columns[0], remedy))
     for sound in rows:
         for name, message, hint in sound.contradictions():
             wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))
@@ -335,66 +362,3 @@ def _written_texts(
                 # A local text that is the same in English is reported by the check of texts, not here too.
                 prose = mark.prose and (mark.language == "en" or cell not in glosses)
                 yield WrittenText(table.path, record.row, column, mark.language or local, text, prose)
-
-
-_RUN = re.compile(r"\?{2}")
-_IN_A_WORD = re.compile(r"[^\W\d_]\?+[^\W\d_]")
-_LETTER = re.compile(r"[^\W\d_]")
-_LOST = "Save the table as 'CSV UTF-8' (or XLSX) from a copy that still has its letters."
-
-
-class WrittenText(NamedTuple):
-    """A cell and the language it should be in ("" where nobody says).
-
-    ``prose``: the text is one that must be written in that language, not a name or a number that may be in another.
-    """
-
-    path: Path
-    row: int
-    column: str
-    language: str
-    text: str
-    prose: bool
-
-
-def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], list[Finding]]:
-    """Judge a table's texts: an error for a column most of whose cells are lost, else a warning for each odd cell.
-
-    Only a language with a script of its own makes an error of it: its text cannot do without the letters that no
-    Western code page has.
-    """
-    problems: list[DataError] = []
-    oddities: list[Finding] = []
-    columns: defaultdict[tuple[Path, str, str], list[WrittenText]] = defaultdict(list)
-    for cell in cells:
-        columns[cell.path, cell.column, cell.language].append(cell)
-    for (path, column, language), written in columns.items():
-        scripts = scripts_of(language)
-        # "?" where each letter was: several, or one alone, and no letter left of the language's script.
-        lost = [
-            bool(_RUN.search(text) and scripts and not has_script(text, scripts))
-            if "?" in text and _LETTER.search(text)
-            else bool(_RUN.search(text)) or text.strip() == "?"
-            for text in (cell.text for cell in written)
-        ]
-        if scripts and 2 * sum(lost) > len(written):
-            message = (
-                f"holds '?' where its letters were, and so do {sum(lost)} of {len(written)} cells of the column: "
-                f"the table was saved in an encoding without the letters of {language!r}."
-            )
-            row = written[lost.index(True)].row
-            problems.append(DataError(message, path=path, row=row, column=column, hint=_LOST))
-            continue
-        for cell, gone in zip(written, lost, strict=True):
-            inside = None if "?" not in cell.text or "://" in cell.text else _IN_A_WORD.search(cell.text)
-            if gone:
-                message = f"holds '?' where letters should be. {_LOST}"
-            elif inside:
-                message = f"'?' stands inside a word ({inside[0]!r}): a letter may be lost. {_LOST}"
-            elif cell.prose and scripts and not has_script(cell.text, scripts):
-                names = " or ".join(scripts).replace("_", " ")
-                message = f"holds no letter of the {names} script, though the language is {cell.language!r}"
-            else:
-                continue
-            oddities.append(Finding("warning", str(path), message, cell.row, column))
-    return problems, oddities

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
+import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -19,7 +22,18 @@ from kapwa.datasets.card import Card
 from kapwa.errors import DataError, nearest
 from kapwa.files import check_ordinary, read_text
 from kapwa.languages.codes import NO_TAG, tag_hint
-from kapwa.tables_io import CUT_OFF, MAX_CELL, NO_ROWS, Cell, Record, Table, read_parts, refuse_half, separator_of
+from kapwa.tables_io import (
+    CUT_OFF,
+    MAX_CELL,
+    NO_ROWS,
+    Cell,
+    Record,
+    Table,
+    json_in,
+    read_parts,
+    refuse_half,
+    separator_of,
+)
 
 __all__ = ["Cell", "Record", "Table", "load_yaml", "peek_header", "read_model", "read_records", "shipped_card"]
 
@@ -213,6 +227,23 @@ def _plain_value(node: yaml.Node, place: _Place, path: Path, lines: dict[_Place,
         reason = getattr(error, "problem", None) or error
         hint = "Write it as a text in quotes, without a tag (!)."
         raise DataError(f"holds a value that cannot be read ({reason}).", path=path, row=line, hint=hint) from None
+
+
+def written_value(cell: str) -> Any:
+    """Return the list or object that a cell of JSON, or of Python's own writing, holds; None for any other."""
+    text = re.sub(r"defaultdict\(<class '\w+'>, (.*)\)", r"\1", cell.strip(), flags=re.DOTALL)
+    for read in (json_in, _in_python):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            value = read(text)
+            return value if isinstance(value, list | dict) else None
+    return None
+
+
+def _in_python(text: str) -> Any:
+    """Return what JSON can say too of a value that Python wrote."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns of odd literals ("1a") as if they were its own source
+        return json_in(json.dumps(ast.literal_eval(text)))
 
 
 _REMEDIES = {

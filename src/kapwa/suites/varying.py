@@ -8,7 +8,6 @@ task's own wording. Samples are numbered; estimates average them within an item 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -17,7 +16,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from kapwa.datasets.rows import CellProblem, Filled, Row, read_rows
+from kapwa.datasets.rows import CellProblem, Filled, PlainName, Row, read_rows
 from kapwa.datasets.tables import read_records
 from kapwa.errors import DataError, UsageError, check_whole, raise_first
 from kapwa.records import Answer, Capability, Floor, Item, Message, Request
@@ -26,7 +25,6 @@ from kapwa.tables_io import NO_ROWS
 
 SLOT = "{prompt}"
 TEMPERATURE = 1.0
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class WordingRow(Row):
@@ -34,13 +32,11 @@ class WordingRow(Row):
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
 
-    id: Filled
+    id: PlainName
     text: Filled
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the wording impossible to ask."""
-        if not _ID.fullmatch(self.id):
-            yield CellProblem("id", f"{self.id!r} is not a plain name.", "Use letters, digits, '-', '_' and '.'.")
         if SLOT not in self.text:
             yield CellProblem("text", f"has no place for the question: {SLOT}.", f"For example: Please answer. {SLOT}")
 

@@ -21,11 +21,11 @@ from typing import Any, Literal, NamedTuple
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 
+from kapwa.datasets.tables import written_value
 from kapwa.languages.phrases import any_of, is_refusal
 from kapwa.languages.words import words
 from kapwa.suites.blend.questions import MAX_ANSWERS, Kind
 from kapwa.suites.blend.reply_lists import is_short, numerals, split_answers, tidy
-from kapwa.suites.folders.paths import written_value
 
 # Longer replies are cut: no answer to these questions stands beyond, and a runaway reply must cost no more than others.
 MAX_CHARS = 4000

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 from kapwa.datasets.findings import Finding
 from kapwa.datasets.rows import Origin
+from kapwa.datasets.tables import written_value
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import canonical
 from kapwa.suites.folders.locales import Locale, clashing, country_of, language_of, locale_of
 from kapwa.suites.folders.mapping import JSON_LIST, OTHERS, TURNS, ColumnMapping
-from kapwa.suites.folders.paths import written_value
 from kapwa.suites.folders.reading import Field, Reading
 from kapwa.tables_io import Cell, json_cell
+
+TALK = ("messages", "media")
 
 
 class LaidRow(NamedTuple):
@@ -78,9 +80,19 @@ class MappedRow:
         """Whether the mapping says where the field comes from."""
         return name in self.fields or name in self.mapping.constants
 
-    def names(self) -> tuple[str, ...]:
-        """Return the fields that the mapping says."""
-        return tuple(name for name in (*self.fields, *self.mapping.constants) if name not in TURNS)
+    def names(self) -> list[str]:
+        """Return the form's fields that the mapping says."""
+        return [name for name in self.mapping.to.fields if self.has(name)]
+
+    def cells(self, question: str, id_name: str = "id") -> dict[str, Any]:
+        """Return the row by the form's fields: what it calls itself, whose it is, its texts, and those of its lists.
+
+        ``question``: the field that a conversation goes before.
+        """
+        names = [name for name in self.names() if name not in ("culture", "language", "locale", *TALK)]
+        texts = {name: self.items(name) if name in self.mapping.to.lists else self.text(name) for name in names}
+        whose = self.culture_and_language()
+        return {**texts, **whose, id_name: self.own_id(id_name), **self.talk([str(texts[question])])}
 
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""
@@ -156,7 +168,7 @@ class MappedRow:
 
     def talk(self, questions: Iterable[str]) -> dict[str, str]:
         """The media, and the conversation before the question, perhaps of two lists whose last turn is the question."""
-        talk = {name: self.text(name) for name in ("messages", "media") if self.has(name)}
+        talk = {name: self.text(name) for name in TALK if self.has(name)}
         if not any(self.has(name) for name in TURNS):
             return talk
         roles, contents = (self.items(name) for name in TURNS)

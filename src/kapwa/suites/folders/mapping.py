@@ -177,6 +177,8 @@ class ColumnMapping(BaseModel):
             for name in names:
                 if name not in allowed:
                     raise ValueError(f"{part}: {name!r} is not a field of {self.form}. {nearest(name, allowed)}")
+        if self.steps and "group" not in form.fields:
+            raise ValueError(f"steps: rows of {self.form} have no groups")
         fields = [*self.columns, *self.constants, *joined, *stepped]
         for needed in form.needed:
             if not any(name in fields for name in needed):

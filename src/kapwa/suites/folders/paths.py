@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from kapwa.tables_io import Cell, json_in
@@ -62,20 +59,3 @@ def _followed(value: Any, steps: list[tuple[str, str]]) -> Iterator[Any]:
             yield from _followed(entry, rest)
     elif place and isinstance(value, list) and -len(value) <= int(place) < len(value):
         yield from _followed(value[int(place)], rest)
-
-
-def written_value(cell: str) -> Any:
-    """Return the list or object that a cell of JSON, or of Python's own writing, holds; None for any other."""
-    text = re.sub(r"defaultdict\(<class '\w+'>, (.*)\)", r"\1", cell.strip(), flags=re.DOTALL)
-    for read in (json_in, _in_python):
-        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            value = read(text)
-            return value if isinstance(value, list | dict) else None
-    return None
-
-
-def _in_python(text: str) -> Any:
-    """Return what JSON can say too of a value that Python wrote."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of odd literals ("1a") as if they were its own source
-        return json_in(json.dumps(ast.literal_eval(text)))

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from kapwa.datasets.conversations import Conversed
 from kapwa.datasets.rows import (
     ENGLISH,
     LOCAL,
     NAMES,
-    TEXT,
     CellProblem,
     Culture,
     Filled,
@@ -38,14 +37,6 @@ _MOST = 1000.0
 _WRITE = f"Write a number other than 0, negative for what an answer should not have, or one of {', '.join(WEIGHTS)}."
 
 
-def _numbers(cell: Any) -> Any:
-    """Return a list of numbers, which JSON writes without quotes, as the texts of these."""
-    return cell.strip("[] ").split(",") if isinstance(cell, str) and cell.startswith("[") else cell
-
-
-_POINTS = {"anyOf": [TEXT, {"type": "array", "items": {"type": ["string", "number"]}}]}
-
-
 class LongQuestion(Conversed):
     """One question with the criteria of its answers; lists may be texts parted by ';'."""
 
@@ -55,9 +46,7 @@ class LongQuestion(Conversed):
     id: Filled = Field(description="The question's own id; it stays a text, so zeros before it are kept.")
     question: Annotated[Filled, LOCAL] = Field(description="What is asked, word for word.")
     criteria: Annotated[FilledTexts, NAMES] = Field(description="What an answer should have, or should not, each.")
-    weights: Annotated[Texts, BeforeValidator(_numbers), WithJsonSchema(_POINTS)] = Field(
-        (), description="One for each criterion: points, or must, should, should not, must not."
-    )
+    weights: Texts = Field((), description="One for each criterion: points, or must, should, should not, must not.")
     topic: Text = Field("", description="What it is about.")
     culture: Culture = Field("", description="Whose question it is, where the card does not say.")
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")

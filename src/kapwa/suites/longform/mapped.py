@@ -11,16 +11,10 @@ from kapwa.suites.longform.form import LongQuestion
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted, MappedRow
 
-_LISTS = ("criteria", "criteria_en", "weights")
-
 
 def lay_long_question(row: MappedRow, to: Converted) -> None:
     """A question with its criteria; those of a constant are asked of every answer."""
-    names = [name for name in columns_of(LongQuestion) if name not in ("culture", "language") and row.has(name)]
-    cells: dict[str, object] = {name: row.items(name) if name in _LISTS else row.text(name) for name in names}
-    cells |= row.culture_and_language()
-    cells["id"] = row.own_id()
-    cells |= row.talk([str(cells["question"])])
+    cells = row.cells("question")
     if not row.problems:
         to.add("longform", cells, row)
 
@@ -28,7 +22,7 @@ def lay_long_question(row: MappedRow, to: Converted) -> None:
 CRITERIA = MappedForm(
     fields=(*columns_of(LongQuestion), "locale"),
     needed=(("question",), ("criteria",)),
-    lists=_LISTS,
+    lists=("criteria", "criteria_en", "weights"),
     numbers=("weights",),
     lay=lay_long_question,
 )

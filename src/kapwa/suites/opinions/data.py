@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
-from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.findings import CheckReport, Finding
-from kapwa.datasets.packs import DataSet, choice_of_packs, locate, table_files
-from kapwa.datasets.rows import read_rows
+from kapwa.datasets.findings import CheckReport, Finding, Severity
+from kapwa.datasets.packs import DataSet, locate, place_to_check, table_files
+from kapwa.datasets.rows import UNKNOWN_DEFAULTS, read_rows
 from kapwa.datasets.tables import read_records
-from kapwa.datasets.text_checks import table_oddities
 from kapwa.errors import UsageError, raise_first
 from kapwa.suites.opinions.form import Opinion, Prompt
 
@@ -19,8 +18,6 @@ PACKS = Path(__file__).parent / "packs"
 DEFAULT_PACK = "market-days"
 ROLE = "opinions"
 _SHIPPED = Path(__file__).with_name("prompts.csv")
-# A prompt is of no culture, and of any language that it does not name.
-_OF_PROMPTS = {"culture": "any", "language": ""}
 # Shares that add up to 1, or to 100, but for rounding.
 _ROUNDED = 0.02
 
@@ -35,7 +32,7 @@ class Survey(DataSet):
     def prompt_for(self, variant: str, language: str, *, stated: bool) -> Prompt:
         """Return the prompt of a variant in a language, else the one for every language; raise UsageError without."""
         written = {p.language: p for p in self.prompts if p.id == variant and (p.stated or not stated)}
-        for wanted in (language, language.partition("-")[0], ""):
+        for wanted in (language, language.partition("-")[0], UNKNOWN_DEFAULTS["language"]):
             if wanted in written:
                 return written[wanted]
         what = "asks for percentages" if stated else "is written"
@@ -46,8 +43,6 @@ class Survey(DataSet):
 def read_survey(data: str | Path | None) -> Survey:
     """Read the survey that ``data`` names (None: the sample pack); raise UsageError or DataError where it cannot be."""
     place = locate(data, PACKS, default=DEFAULT_PACK)
-    if place.path.is_dir() and not table_files(place.path, ROLE):
-        raise UsageError(f"{place.path} holds no table of opinions.", hint=choice_of_packs(str(data), place.path, ROLE))
     survey = _read(place.path, place.name)
     raise_first(survey.problems)
     return survey
@@ -55,11 +50,8 @@ def read_survey(data: str | Path | None) -> Survey:
 
 def _read(path: Path, name: str) -> Survey:
     """Read one table of opinions, or that of a folder, with the card and the prompts beside it."""
-    folder = path if path.is_dir() else path.parent
-    survey = Survey(name, folder)
-    defaults = survey.read_card(folder)
-    file = path if path.is_file() else table_files(folder, ROLE)[0]
-    survey.opinions = survey.read(file, Opinion, defaults, what="a table of opinions")
+    survey = Survey(name, path)
+    survey.opinions = survey.read_form(ROLE, Opinion)
     first: dict[str, Opinion] = {}
     for row in survey.opinions:
         other = first.setdefault(row.question_id, row)
@@ -67,11 +59,11 @@ def _read(path: Path, name: str) -> Survey:
             message = f"has {len(row.options)} options; row {other.origin.row} asks the same question with"
             hint = "Cultures are compared option by option: give them the same options, in one order."
             survey.problems.append(row.origin.problem(f"{message} {len(other.options)}.", "options", hint))
-    written = table_files(folder, "prompts")
+    written = survey.only_table("prompts")
     if written:
-        survey.prompts = survey.read(written[0], Prompt, _OF_PROMPTS, what="a table of prompts")
+        survey.prompts = survey.read(written, Prompt, UNKNOWN_DEFAULTS, what="a table of prompts")
     else:
-        survey.prompts = read_rows(read_records(_SHIPPED), Prompt, _OF_PROMPTS).rows
+        survey.prompts = read_rows(read_records(_SHIPPED), Prompt, UNKNOWN_DEFAULTS).rows
     survey.read_labels(dict.fromkeys(row.culture for row in survey.opinions))
     return survey
 
@@ -83,24 +75,21 @@ def tasks_of(folder: Path) -> tuple[str, ...]:
 
 def check(path: Path) -> CheckReport | None:
     """Read a table or folder of opinions and report on it; None when it is not data of this form."""
-    if path.name == CARD_NAME:
-        path = path.parent
-    if not (tasks_of(path) if path.is_dir() else path.stem == ROLE):
+    place = place_to_check(path, ROLE)
+    if place is None:
         return None
-    survey = _read(path, path.resolve().name)
-    findings = [*survey.findings(path), *_oddities(survey)]
-    findings += [row for table in survey.tables for row in table_oddities(table)]
-    counts: dict[str, int | float | str] = {
+    survey = _read(place, place.resolve().name)
+    counts = {
         "questions": len({row.question_id for row in survey.opinions}),
         "cultures": len({row.culture for row in survey.opinions}),
         "answers of a culture to a question": len(survey.opinions),
         "prompts": len({prompt.id for prompt in survey.prompts}),
     }
-    return CheckReport("opinions", str(path), counts, findings)
+    return survey.report("opinions", counts if survey.opinions else {}, _oddities(survey))
 
 
 def _oddities(survey: Survey) -> Iterator[Finding]:
-    """Shares that do not add up, and shares of nobody knows how many people."""
+    """Shares that do not add up or of nobody knows how many people, and languages that a prompt does not serve."""
     for row in survey.opinions:
         total = sum(row.numbers)
         if row.shares and min(abs(total - 1), abs(total / 100 - 1)) > _ROUNDED:
@@ -110,3 +99,11 @@ def _oddities(survey: Survey) -> Iterator[Finding]:
     if unknown:
         message = f"of {len(unknown)} rows nobody says how many people answered, so their sampling noise is not known"
         yield unknown[0].origin.finding("note", message, "people")
+    names = dict.fromkeys(prompt.id for prompt in survey.prompts)
+    languages = {} if survey.problems else dict.fromkeys(row.language for row in survey.opinions)
+    for (place, name), language in product(enumerate(names), languages):
+        try:
+            survey.prompt_for(name, language, stated=False)
+        except UsageError as error:
+            severity: Severity = "warning" if place else "error"  # a run asks by the first
+            yield Finding(severity, str(survey.tables[1].path), f"{error.message} {error.hint}", column="language")

@@ -8,14 +8,25 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kapwa.datasets.rows import LOCAL, CellProblem, Culture, Filled, FilledTexts, Language, Row, Text, Texts, whole
+from kapwa.datasets.rows import (
+    LOCAL,
+    CellProblem,
+    Culture,
+    Filled,
+    FilledTexts,
+    Language,
+    PlainName,
+    Row,
+    Text,
+    Texts,
+    whole,
+)
 from kapwa.suites.items import ALL_LETTERS
 
 _NUMBERS = {
     "counts": (re.compile(r"\d{1,9}"), "a whole number of people", "Weighted answers: write shares, and people."),
     "shares": (re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?"), "a share", "Such as 0.25, or 25 (of 100)."),
 }
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PLACE = re.compile(r"\{(question|options|culture)\}")
 
 
@@ -74,10 +85,10 @@ class Prompt(Row):
 
     unique: ClassVar[tuple[str, ...]] = ("id", "language")
 
-    id: Filled = Field(description="The variant's name, such as person.")
+    id: PlainName = Field(description="The variant's name, such as person.")
     text: Annotated[Filled, LOCAL] = Field(description="The prompt; it asks for the letter of one option.")
     stated: Annotated[Text, LOCAL] = Field("", description="The prompt that asks for percentages (--how stated).")
-    language: Text = Field("", description="For questions of this language; empty: for those that have no other.")
+    language: Language = Field("und", description="Of questions in this language; empty: of those that have no other.")
     notes: Text = Field("", description="The writers' own; never asked or scored.")
 
     @property
@@ -86,9 +97,7 @@ class Prompt(Row):
         return "{culture}" in self.text
 
     def contradictions(self) -> Iterator[CellProblem]:
-        """Yield an id that cannot name a variant, and texts without the question or its options."""
-        if not _ID.fullmatch(self.id):
-            yield CellProblem("id", f"{self.id[:40]!r} is not a plain name.", "Use letters, digits, '-', '_' and '.'.")
+        """Yield texts without the question or its options."""
         for name in ("text", "stated"):
             missing = [place for place in ("{question}", "{options}") if place not in getattr(self, name)]
             if getattr(self, name) and missing:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.rows import columns_of
+from kapwa.datasets.tables import written_value
 from kapwa.errors import nearest
 from kapwa.suites.folders.forms import MappedForm
-from kapwa.suites.folders.paths import written_value
 from kapwa.suites.opinions.form import Opinion
 from kapwa.tables_io import json_cell
 
@@ -24,14 +24,10 @@ _AMOUNT = re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?")
 
 def lay_opinions(row: MappedRow, to: Converted) -> None:
     """A question with how people of one culture answered, or those of each (``selections``)."""
-    single = [name for name in columns_of(Opinion) if name not in _LISTS and row.has(name)]
-    cells: dict[str, Any] = {name: row.text(name) for name in single}
-    cells |= row.culture_and_language()
-    cells |= {name: row.items(name) for name in _LISTS if row.has(name)}
-    cells["question_id"] = row.own_id("question_id")
+    cells = row.cells("question", "question_id")
     by_culture: Any = {cells.get("culture", ""): None}
-    if row.has("selections"):
-        by_culture = written_value(row.text("selections"))
+    if "selections" in cells:
+        by_culture = written_value(cells.pop("selections"))
         row.fields = {"shares": row.fields["selections"], **row.fields}  # where errors about them stand
         lists = list(by_culture.values()) if isinstance(by_culture, dict) else []
         if not lists or not all(isinstance(numbers, list) for numbers in lists):
