@@ -22,7 +22,7 @@ import pytest
 from kapwa import studio as package
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa
+from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa, launched
 from studio_cuts import LOSSES, Network
 from studio_people import a_situation, accepted, enter
 from test_kept import HERE, HOST, OUT, SENT, UNSENT, Person, Served
@@ -291,7 +291,7 @@ def test_a_trial_over_http_ends_with_a_report(tmp_path: Path, studio: Path) -> N
     served = Studio(tmp_path)
     with api.sync_playwright() as started:
         try:
-            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
+            browser = launched(started, rules)
             trial, ana, berto = walk(served, browser)
             assert ana.page.evaluate("window.isSecureContext") is False
             evaluated(trial, ana)
@@ -348,7 +348,7 @@ def test_a_trial_over_https_behind_a_proxy(tmp_path: Path, studio: Path) -> None
     served = Studio(tmp_path)
     with caddy(tmp_path, served) as here, api.sync_playwright() as started:
         try:
-            browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=here)
+            browser = launched(started, env=here)
             trial, ana, _berto = walk(served, browser)
             page = ana.open(f"/p/{PROJECT}/people/")
             page.get_by_label("writer").first.check()
