@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from studio_browser import CHROMIUM, DESKTOP, Browser, browsing, kapwa, serving  # noqa: E402 - needs a browser
+from studio_browser import CHROMIUM, DESKTOP, Browser, browsing, kapwa, launched, serving  # noqa: E402 - needs a browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
@@ -27,8 +27,7 @@ def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, st
     address, code = served
     with api.sync_playwright() as started:
         # As people's browsers do, keep whole pages for "Back".
-        keeping = {"args": ["--no-sandbox"], "ignore_default_args": ["--disable-back-forward-cache"]}
-        page = started.chromium.launch(executable_path=CHROMIUM, **keeping).new_page()
+        page = launched(started, ignore_default_args=["--disable-back-forward-cache"]).new_page()
         page.goto(address)
         page.get_by_label("Code").fill(code)
         page.get_by_role("button", name="Sign in").click()

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PATIENCE, PHONE, PICTURES, api, invited, kapwa, violations
+from studio_browser import CHROMIUM, PATIENCE, PHONE, PICTURES, api, invited, kapwa, launched, violations
 
 import warm
 
@@ -211,7 +211,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def chromium() -> Iterator[Any]:
     rules = f"--host-resolver-rules=MAP {HOST} 127.0.0.1"
     with api.sync_playwright() as started:
-        yield started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
+        yield launched(started, rules)
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from studio_answers import ask, merged, revise
 from studio_people import Someone, enter, speak
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
-from studio_browser import CHROMIUM, PATIENCE, PHONE, api, look
+from studio_browser import CHROMIUM, PATIENCE, PHONE, api, launched, look
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
+INSECURE = "testserver"  # no name of this machine, so no secure context
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def chromium() -> Iterator[Any]:
     # Playwright keeps a loop in this thread, in which Django would refuse to ask its database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with api.sync_playwright() as started:
-        yield started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched(started, f"--host-resolver-rules=MAP {INSECURE} 127.0.0.1")
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
@@ -181,9 +182,7 @@ def test_what_cannot_be_saved_stays_in_the_form(project: Any, food: Any, address
 def test_without_https_the_page_says_so_and_offers_sheets(project: Any, food: Any, address: str, browser: Any) -> None:
     """A name that is not this machine's, over plain HTTP, as on a network without certificates."""
     gina = enter(project, "Gina", "answerer")
-    rules = "--host-resolver-rules=MAP testserver 127.0.0.1"
-    plain = browser.browser_type.launch(executable_path=CHROMIUM, args=["--no-sandbox", rules])
-    phone = Phone(plain, address.replace("127.0.0.1", "testserver"))
+    phone = Phone(browser, address.replace("127.0.0.1", INSECURE))
     phone.enter(gina)
     page = phone.open()
     page.get_by_text("This address is not secure").wait_for()
@@ -193,7 +192,6 @@ def test_without_https_the_page_says_so_and_offers_sheets(project: Any, food: An
     page.get_by_role("button", name="As pages to print").click()
     page.get_by_text("umaga, 3?").wait_for()
     assert phone.complaints == []
-    plain.close()
 
 
 def test_two_people_on_one_phone_never_mix(project: Any, food: Any, address: str, browser: Any) -> None:
