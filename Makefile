@@ -72,8 +72,9 @@ check: lint  ## Check the style, and run the tests that your change touches (BAS
 		else OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' $$tests; fi
 
 # Test files run side by side, two for each processor and four at most (tests/conftest.py), each with one thread of torch's.
+# What they compile is kept, also where the environment says not to: each process would compile it again.
 test: lint  ## Install, check, and run every test
-	OMP_NUM_THREADS=1 $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Without torch, which is large: the tests that need it say so and are skipped. TESTS=tests/runs runs a part.
 TESTS ?= tests
