@@ -214,7 +214,7 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
             this = pl.col("metric") == view.metric
             metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
             parts = [_columns_of_today(run.comparisons.filter(this)).with_columns(cultures=pl.lit(1, pl.Int64))]
-            if len(view.subjects) > 1:
+            if view.many:
                 parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
             table = pl.concat(parts, how="diagonal_relaxed")
             tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))

@@ -60,7 +60,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
 
     def pair(row: Row) -> Cell:
-        where = [isolate(place_words(row))] if len(view.subjects) > 1 else []
+        where = [isolate(place_words(row))] if view.many else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))

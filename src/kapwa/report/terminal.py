@@ -54,7 +54,7 @@ def render_run(run: Run) -> Group:
     measured += f" In the report: {' and '.join(others)}." if others else ""
     return Group(
         terminal_table(board),
-        *([Text(_cultures(view))] if len(view.subjects) > 1 and n else []),
+        *([Text(_cultures(view))] if view.many and n else []),
         *([terminal_table(labels)] if labels is not None else []),
         *(
             Text(plain(line))

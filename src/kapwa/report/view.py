@@ -76,7 +76,7 @@ class TaskView:
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         divided: Of metrics of which another is held against what people score: that other one.
-        many: Whether there are several cultures.
+        many: Whether there are several cultures; ``whole``: the only one, which all is of, or None.
         crowded: Whether there are more systems than dots of different shapes.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun, unit: What one item and one cluster are called, singular and plural.
@@ -135,6 +135,7 @@ class TaskView:
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
         self.many = len(self.subjects) > 1
+        self.whole = None if self.many or not self.subjects else self.subjects[0]
         self.crowded = len(self.runs) > len(SERIES)
         try:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
