@@ -47,7 +47,8 @@ def render_run(run: Run) -> Group:
     n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
     labels = label_table(view) if view.many and run.manifest["data"].get("labels") else None
     measured = f"Measured on {wording.count(n, *view.noun)}"
-    measured += f" over {len(view.subjects)} cultures" if view.many else ""
+    cultures = len({subject.culture for subject in view.subjects})
+    measured += f" over {cultures} cultures" if cultures > 1 else ""
     measured += f"; variant: {variant_name(view.variant)}." if variants else "."
     others = [wording.count(variants, "other variant")] if variants else []
     others += [wording.count(metrics, "other metric")] if metrics else []
