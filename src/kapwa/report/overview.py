@@ -40,7 +40,8 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
     rows: dict[str, list[Estimate | None]] = {}
     for place, (view, metric) in enumerate(columns):
         for i, system in enumerate(view.labels):
-            mean = equal_mean(view, i, metric, variant=variant)
+            whole = view.whole and view.estimate(i, view.whole, metric, variant)
+            mean = whole if view.whole else equal_mean(view, i, metric, variant=variant)
             row = rows.setdefault(system, [None] * len(columns))
             row[place] = None if mean is None else {**mean, "run": i}
     return rows
@@ -148,7 +149,9 @@ def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int,
         found: dict[str, list[tuple[int, Estimate]]] = {}
         for name in names if len(names) > 1 and names not in seen else ():
             for i in range(len(view.runs)):
-                if (mean := equal_mean(view, i, stratum=(group, name))) is not None:
+                whole = view.whole and view.strata(i, view.whole, group).get(name)
+                mean = whole if view.whole else equal_mean(view, i, stratum=(group, name))
+                if mean is not None:
                     found.setdefault(name, []).append((i, mean))
         seen.append(names)
         if found:

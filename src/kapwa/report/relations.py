@@ -142,7 +142,6 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
 
 NO_SPREAD = NONE._replace(small="no spread")
 FEW = "too few runs"
-_COEFFICIENT = decimal_column("", "value", ends=("low", "high"))
 
 
 def coefficient_cell(row: Row, without: str) -> Cell:
@@ -150,4 +149,4 @@ def coefficient_cell(row: Row, without: str) -> Cell:
     if not all(wording.known(row[name]) for name in ("value", "low", "high")):
         spread = wording.known(row["value"]) or without in (UNDEFINED, FEW)
         return NONE._replace(small=without) if spread else NO_SPREAD
-    return _COEFFICIENT.cell(row)
+    return decimal_column("", "value", ends=("low", "high")).cell(row)

@@ -42,16 +42,12 @@ def mean_over_cultures(items: pl.DataFrame, info: Mapping[str, Any]) -> Estimate
 def equal_mean(
     view: TaskView, run: int, metric: str = "", stratum: tuple[str, str] | None = None, variant: str | None = None
 ) -> Estimate | None:
-    """Estimate the mean of a metric (the first headline one) over cultures, or the score of the only one.
+    """Estimate the mean of a metric (the first headline one) over cultures: :func:`mean_over_cultures`.
 
-    The mean is that of :func:`mean_over_cultures`.
     ``stratum``: a column of the scores and its value, such as a topic. Cultures without items of it do not count.
     ``variant``: None is the main one.
     """
     name = metric or view.metric
-    if view.whole is not None:
-        one = view.strata(run, view.whole, stratum[0]).get(stratum[1]) if stratum else None
-        return one if stratum else view.estimate(run, view.whole, name, variant)
     items = view.item_values(run, name, variant)
     if stratum is not None:
         items = items.filter(pl.col(stratum[0]) == stratum[1])

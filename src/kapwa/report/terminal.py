@@ -47,7 +47,7 @@ def render_run(run: Run) -> Group:
     n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
     labels = label_table(view) if view.many and run.manifest["data"].get("labels") else None
     measured = f"Measured on {wording.count(n, *view.noun)}"
-    cultures = len({subject.culture for subject in view.subjects})
+    cultures = len({subject.culture for subject in view.subjects}) if view.many else 1
     measured += f" over {cultures} cultures" if cultures > 1 else ""
     measured += f"; variant: {variant_name(view.variant)}." if variants else "."
     others = [wording.count(variants, "other variant")] if variants else []

@@ -362,10 +362,12 @@ def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))
         groups.setdefault(key, []).append(run)
     views = [TaskView(task, members, [names[id(run)] for run in members]) for (task, _), members in groups.items()]
-    named = [(view.task, str(view.manifest.get("data", {}).get("name", ""))) for view in views]
-    tasks = [task for task, _ in named]
-    for view, (task, source) in zip(views, named, strict=True):
-        if tasks.count(task) > 1:
-            view.source = source if named.count((task, source)) == 1 else f"{source} {view.slug[-6:]}"
-            view.title = f"{task}, {label_text(view.source)}"
+    by_task: dict[str, list[TaskView]] = {}
+    for view in views:
+        by_task.setdefault(view.task, []).append(view)
+    for several in by_task.values():
+        sources = [str(view.manifest.get("data", {}).get("name", "")) for view in several]
+        for view, source in zip(several, sources, strict=True) if len(several) > 1 else ():
+            view.source = source if sources.count(source) == 1 else f"{source} {view.slug[-6:]}"
+            view.title = f"{view.task}, {label_text(view.source)}"
     return views
