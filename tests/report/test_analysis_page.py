@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import Page, assert_closed, assert_sound, poisoned_tree, render_analysis, unpacked
 
@@ -25,6 +25,7 @@ from kapwa.report.writing import write_report
 
 CANARY = "</script><script>document.title='owned'</script><!--<b onload=x>\"'&\u2028"
 NOTES = (("warning", "Two temperatures differ."), ("info", "Merged 2 rows."))
+ANY_JSON = st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 SMALL = {"models": ("m",), "tasks": ("eecc/qa",), "identities": 8, "concepts": 3}
 
 
@@ -225,14 +226,16 @@ def test_the_papers_size_stays_under_eight_megabytes_and_says_what_is_left_out()
     assert len(json.loads(page.scripts[1])) == 22
 
 
-@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@settings(max_examples=40)
+@given(ANY_JSON)
 def test_json_for_a_script_reads_back_and_holds_no_markup(value: object) -> None:
     text = script_json(value)
     assert json.loads(text) == value
     assert not set("<>&\u2028\u2029") & set(text)
 
 
-@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@settings(max_examples=40)
+@given(ANY_JSON)
 def test_what_is_packed_unpacks_and_holds_no_markup(value: object) -> None:
     packed = pack(value)
     assert re.fullmatch(r"[A-Za-z0-9+/]+=*", packed)

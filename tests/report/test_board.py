@@ -25,6 +25,7 @@ from kapwa.report.comparisons import run_pairs
 from kapwa.report.figures import chart_file, every_chart
 from kapwa.report.page import build_report
 from kapwa.report.render import latex_table, markdown_table
+from kapwa.report.table import Table, text_column
 from kapwa.report.view import TaskView, arrange
 
 
@@ -154,6 +155,11 @@ def test_the_board_goes_into_a_paper() -> None:
     assert r"50\% \{x\} & " in text
     assert text.count(r" \\") == 1 + len(table.rows)
     assert "−" not in text
+
+
+def test_a_name_of_two_lines_does_not_break_its_row() -> None:
+    table = Table("k", "c", pl.DataFrame({"a": ["one\ntwo"]}), [text_column("A", "a")])
+    assert markdown_table(table).splitlines()[-1] == "| one two |"
 
 
 def test_one_run_of_one_task_needs_no_board_and_shows_its_scores() -> None:

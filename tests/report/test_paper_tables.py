@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,6 +33,7 @@ PRINTED = {
     "kalahi-11": ["MC1", "MC2"],
     "kalahi-13": ["MC1", "MC2"],
 }
+SMALL: dict[str, Any] = {"per_culture": 12, "variants": ("local/inst-4", "en/inst-4")}
 VARIANT = {"kalahi-11": "partial", "kalahi-12": "partial", "kalahi-13": "unenriched", "kalahi-14": "unenriched"}
 SHARE = {"low": 0.0, "high": 1.0}
 
@@ -106,7 +108,7 @@ def test_the_tables_of_kalahi_hold_the_estimates_of_the_runs_under_the_heads_as_
 
 @pytest.mark.parametrize(("name", "asked"), [("blend-10", "local/inst-4"), ("blend-11", "en/inst-4")])
 def test_the_tables_of_blend_hold_cultures_and_topics_and_means_of_both_kinds(name: str, asked: str) -> None:
-    runs = [wide_run(), wide_run("b/two", skill=0.1), choice_run()]
+    runs = [wide_run(**SMALL), wide_run("b/two", skill=0.1, **SMALL), choice_run(n=12)]
     table = paper_table(runs, name)  # type: ignore[arg-type]
     systems = ["wide-model", "two"]
     assert table.head == ["Culture or topic", *systems, "Mean of systems", "Human baseline"]
@@ -135,7 +137,7 @@ def test_the_tables_of_blend_hold_cultures_and_topics_and_means_of_both_kinds(na
 
 def test_cultures_that_speak_english_were_asked_once_and_stand_in_both_tables() -> None:
     runs = []
-    for made in (wide_run(), wide_run("b/two", skill=0.1)):
+    for made in (wide_run(**SMALL), wide_run("b/two", skill=0.1, **SMALL)):
         spoken = pl.col("culture").is_in(["US", "UK"]) & pl.col("variant").str.starts_with("en/")
         made.scores, made.estimates = made.scores.filter(~spoken), made.estimates.filter(~spoken)
         runs.append(made)
@@ -154,7 +156,8 @@ def test_cultures_that_speak_english_were_asked_once_and_stand_in_both_tables() 
 
 def test_short_answers_and_choices_are_correlated_in_both_ways() -> None:
     names = [f"org/{letter}" for letter in "abcde"]
-    runs = [wide_run(name, skill=0.04 * k) for k, name in enumerate(names)] + [choice_run(name) for name in names]
+    runs = [wide_run(name, skill=0.04 * k, **SMALL) for k, name in enumerate(names)]
+    runs += [choice_run(name, n=12) for name in names]
     table = paper_table(runs, "blend-r")  # type: ignore[arg-type]
     means, by_system = [], {}
     for answers, choices in zip(runs[:5], runs[5:], strict=True):
@@ -205,17 +208,17 @@ def test_the_released_test_of_an_analysis_stands_beside_the_paired_one(tmp_path:
 
 
 def test_a_system_without_an_answer_breaks_nothing() -> None:
-    lost = wide_run("b/lost")
+    lost = wide_run("b/lost", **SMALL)
     lost.scores = lost.scores.with_columns(value=pl.lit(None, pl.Float64), outcome=pl.lit("failed"))
     lost.estimates = lost.estimates.with_columns(value=None, low=None, high=None)
-    table = paper_table([wide_run(), lost], "blend-10")  # type: ignore[list-item]
+    table = paper_table([wide_run(**SMALL), lost], "blend-10")  # type: ignore[list-item]
     assert {row[2].text for row in table.rows} == {"–"}
     assert [row[1].text for row in table.rows] == [row[3].text for row in table.rows]
-    assert paper_table([lost, choice_run("b/lost")], "blend-r").rows[-2][1].text == "–"  # type: ignore[list-item]
+    assert paper_table([lost, choice_run("b/lost", n=12)], "blend-r").rows[-2][1].text == "–"  # type: ignore[list-item]
 
 
 def test_one_system_and_one_culture_have_no_means() -> None:
-    table = paper_table([wide_run(cultures=("Iran",))], "blend-10")  # type: ignore[list-item]
+    table = paper_table([wide_run(cultures=("Iran",), **SMALL)], "blend-10")  # type: ignore[list-item]
     assert table.head == ["Culture or topic", "wide-model", "Human baseline"]
     assert set(table.frame["kind"]) == {"culture", "topic"}
 
@@ -231,11 +234,12 @@ def test_systems_stand_in_the_groups_of_a_small_file(tmp_path: Path) -> None:
     assert "With Filipino" not in table.frame["row"]
     check_forms(table)
     path.write_text("system,group\ntwo,Small\n", encoding="utf-8")
-    heads = paper_table([wide_run(), wide_run("b/two")], "blend-10", groups=path).head  # type: ignore[list-item]
+    two = [wide_run(**SMALL), wide_run("b/two", **SMALL)]
+    heads = paper_table(two, "blend-10", groups=path).head  # type: ignore[list-item]
     assert heads[1:3] == ["two (Small)", "wide-model (Other systems)"]
     path.write_text("system,group\ntwo,Small\nwide-modl,Large\n", encoding="utf-8")
     with pytest.raises(DataError) as bad:
-        paper_table([wide_run(), wide_run("b/two")], "blend-10", groups=path)  # type: ignore[list-item]
+        paper_table(two, "blend-10", groups=path)  # type: ignore[list-item]
     assert (bad.value.row, bad.value.column) == (3, "system")
     assert "Did you mean 'wide-model'?" in str(bad.value.hint)
 

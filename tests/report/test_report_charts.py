@@ -6,6 +6,7 @@ import re
 import runpy
 import struct
 import xml.etree.ElementTree as ET
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace as Namespace
@@ -276,10 +277,10 @@ def test_labels_of_every_script_stand_in_the_file_as_text_in_their_font(culture:
     assert culture in texts_of(chart_file(heat(2, (culture, *(f"c{i}" for i in range(11))))))
 
 
-def declared(svg: str, tag: str, names: list[str], what: str) -> str:
+@cache
+def declared(sheet: str, tag: str, names: tuple[str, ...], what: str) -> str:
     """What the style sheet of a file says of an element with these classes."""
     found = [((0, 0, 0), "")]
-    sheet = "".join(node.text or "" for node in ET.fromstring(svg).iter(f"{SVG}style"))
     for place, (selectors, body) in enumerate(re.findall(r"([^{}]+){([^{}]*)}", sheet)):
         for element, classes in re.findall(r"(?:^|,)(\w*)((?:\.\w+)*)(?=,|$)", selectors):
             if element in ("", tag) and set(classes.split(".")[1:]) <= set(names):
@@ -290,13 +291,14 @@ def declared(svg: str, tag: str, names: list[str], what: str) -> str:
 
 def test_letters_in_files_have_no_outline_but_a_rim_and_no_style_takes_their_font(every: list[Any]) -> None:
     for chart in every:
-        svg = chart_file(chart)
-        assert "font-family" not in "".join(node.text or "" for node in ET.fromstring(svg).iter(f"{SVG}style"))
-        for node in ET.fromstring(svg).iter(f"{SVG}text"):
-            names = node.get("class", "").split()
+        tree = ET.fromstring(chart_file(chart))
+        sheet = "".join(node.text or "" for node in tree.iter(f"{SVG}style"))
+        assert "font-family" not in sheet
+        for node in tree.iter(f"{SVG}text"):
+            names = tuple(node.get("class", "").split())
             rim = "rim" in names
-            assert declared(svg, "text", names, "stroke") == ("white" if rim else "none")
-            assert declared(svg, "text", names, "paint-order") == ("stroke" if rim else "")
+            assert declared(sheet, "text", names, "stroke") == ("white" if rim else "none")
+            assert declared(sheet, "text", names, "paint-order") == ("stroke" if rim else "")
 
 
 def test_a_renderer_draws_every_part_of_a_file(every: list[Any]) -> None:

@@ -14,10 +14,12 @@ from report_fixtures import MadeRun, choice_run
 
 import kapwa
 from kapwa.errors import UsageError
+from kapwa.report import wording
 from kapwa.report.labels import label_table
 from kapwa.report.many import chosen_cells, filter_choices
 from kapwa.report.terminal import render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
+from kapwa.report.wording import SHARE
 from kapwa.stats.significance import holm
 from kapwa.stats.tables import compare_runs
 
@@ -80,6 +82,17 @@ def test_the_board_can_be_filtered_by_a_label(view: TaskView) -> None:
     shown = next(cells for cells in table.rows if cells[0].text == "Indonesia (all)")  # type: ignore[union-attr]
     cells = chosen_cells(view, [places for *_, places in choices])[place][: len(view.labels)]
     assert cells == [(cell.text, cell.small) for cell in shown[2:]]
+
+
+def test_one_name_in_two_kinds_is_two_labels(runs: list[MadeRun]) -> None:
+    twice = {"region": {"East": ["China"]}, "country": {"East": ["South_Korea", "US"]}}
+    data = {**runs[0].manifest["data"], "labels": twice}
+    view = arrange([replace(runs[0], manifest={**runs[0].manifest, "data": data})])[0]  # type: ignore[list-item]
+    table = label_table(view)
+    assert table is not None
+    values = [wording.amount(float(row["value"]), SHARE) for row in csv.DictReader(io.StringIO(table.csv))]
+    assert [(cells[0].small, cells[2].text) for cells in table.rows] == list(zip(twice, values, strict=True))
+    assert [name for kind, name, _ in filter_choices(view) if kind == "Label"] == ["East (region)", "East (country)"]
 
 
 def test_without_labels_nothing_is_added() -> None:

@@ -275,9 +275,9 @@ def test_a_list_of_guesses_is_no_best_trick_and_is_told_apart_from_one_answer() 
 
 
 def test_the_verdicts_on_means_are_one_family_over_models() -> None:
-    alone = across_sentences(arrange([with_means(wide_run("org/m0"), 0.02)])[0])
+    alone = across_sentences(arrange([with_means(wide_run("org/m0", per_culture=12), 0.02)])[0])
     assert "it is better than other cultures' usual answer (" in alone[0]
-    runs = [with_means(wide_run(f"org/m{k}"), 0.02 if k == 0 else 0.9) for k in range(4)]
+    runs = [with_means(wide_run(f"org/m{k}", per_culture=12), 0.02 if k == 0 else 0.9) for k in range(4)]
     several = across_sentences(arrange(runs)[0])
     assert "95% interval +2.0 to +8.0 by itself; after correction for all comparisons, zero is possible)" in several[0]
     assert "it cannot be told apart from other cultures' usual answer" in several[0]

@@ -45,7 +45,7 @@ def both() -> str:
 
 @pytest.fixture(scope="module")
 def one() -> str:
-    return render_page([wide_run()])
+    return render_page([wide_run(per_culture=20)])
 
 
 def canary_run(run: MadeRun | None = None) -> MadeRun:

@@ -20,7 +20,7 @@ from kapwa.report.sentences import comparison_sentence, verdict_words
 from kapwa.report.terminal import render_comparison
 from kapwa.report.view import arrange
 
-PAIRS = 40
+PAIRS = 24
 BASES = [make_run("a", per_culture=40), make_run("b", per_culture=40)]
 
 

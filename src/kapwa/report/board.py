@@ -80,7 +80,7 @@ def verdict_sentence(
         return ""
     info = view.metrics[view.metric]
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
-    over = f" over {cultures}" if len(view.subjects) > 1 else ""
+    over = f" over {cultures}" if view.many else ""
     if len(rows) == 1:
         lead = f"{view.title}: {_of_two(rows[0], view, over)}{_by_itself(view, single, rows[0])}"
         corrected = _as_labelled(labelled, *_better_first(rows[0], view))
@@ -297,8 +297,7 @@ def _label_cell(row: Row) -> Cell:
 
 def marks_of(view: TaskView, run: int, subject: Subject | None = None) -> dict[str, Mark]:
     """What the rows below the systems (:data:`MARKS`) show of a culture; None: the only one, or the mean over all."""
-    whole = view.subjects[0] if len(view.subjects) == 1 else None
-    every = view.marks(subject or whole, view.metric, run=run)
+    every = view.marks(subject or view.whole, view.metric, run=run)
     marks = {name: getattr(every, name) for name in MARKS}
     # A task without guessing has its highest trick at the base: marks of other names there are tricks.
     return {
@@ -327,7 +326,7 @@ def board_cell(row: Row, view: TaskView) -> Cell:
 def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn]) -> str:
     told = {
         "board": True,
-        "board-means": any(len(view.subjects) > 1 for view in views),
+        "board-means": any(view.many for view in views),
         "board-ranks": any(len(view.runs) > 1 for view in views),
         "board-groups": any("all_right" in view.metrics for view in views),
         "board-labels": bool(labelled),

@@ -19,7 +19,7 @@ from kapwa.report.wording import WORD_PAIRS, WORDS, culture_name, label_text
 from kapwa.stats.families import adjust_p_values
 from kapwa.stats.fragility import with_undone_shares
 from kapwa.stats.resampling import LEAST_REPLICATES
-from kapwa.stats.tables import COMPARISON_SCHEMA, compare_runs, compare_variants
+from kapwa.stats.tables import compare_runs, compare_variants
 
 LOCAL = "local"
 Axis = Literal["asked", "prompt"]
@@ -144,12 +144,6 @@ def _contrast(view: TaskView, run: int, axis: Axis, contrast: Contrast) -> pl.Da
     return _oriented(table, first).with_columns(model=pl.lit(label), axis=pl.lit(axis), held=pl.lit(contrast.held))
 
 
-def _columns_of_today(stored: pl.DataFrame) -> pl.DataFrame:
-    """Stored comparisons; runs of before 0.1.0 lack columns, such as on how many items the two differ."""
-    every = pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), stored], how="diagonal_relaxed")
-    return every.select(pl.col(name).cast(kind) for name, kind in COMPARISON_SCHEMA.items())
-
-
 def _oriented(table: pl.DataFrame, first: str) -> pl.DataFrame:
     """Turn rows so that ``a`` is ``first`` and ``difference`` is ``first`` minus the other."""
     turned = pl.col("a") != first
@@ -213,8 +207,8 @@ def variant_pairs(view: TaskView) -> pl.DataFrame:
         if run.comparisons.height:
             this = pl.col("metric") == view.metric
             metrics = {view.metric: bool(view.metrics[view.metric].get("binary"))}
-            parts = [_columns_of_today(run.comparisons.filter(this)).with_columns(cultures=pl.lit(1, pl.Int64))]
-            if len(view.subjects) > 1:
+            parts = [run.comparisons.filter(this).with_columns(cultures=pl.lit(1, pl.Int64))]
+            if view.many:
                 parts.insert(0, compare_variants(run.scores.filter(this), metrics=metrics, pooled=True))
             table = pl.concat(parts, how="diagonal_relaxed")
             tables.append(table.with_columns(model=pl.lit(label if len(view.runs) > 1 else "")))

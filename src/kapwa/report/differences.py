@@ -12,7 +12,7 @@ from kapwa.report.comparisons import place_words, variant_name
 from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
 from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column, p_column
 from kapwa.report.view import Confusion, TaskView
-from kapwa.report.wording import clean, culture_name, isolate
+from kapwa.report.wording import NOTES, clean, culture_name, isolate
 from kapwa.stats.families import is_clear
 
 MOST_PAIRS = 40
@@ -50,17 +50,15 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
     shown = frame
     if frame.height > MOST_PAIRS:
         shown = frame.sort(pl.col("culture").is_not_null(), "p_holm", "p_value", nulls_last=True).head(MOST_PAIRS)
-    note = "“Detectable”: a true difference of this size is found four times in five, a smaller one less often."
+    note = NOTES["detectable"]
     if shown.height < frame.height:
         note += f" The {shown.height} clearest of {frame.height:,} differences; all are in the CSV."
     if "right_in_a_only" in frame.columns:
-        note += (
-            " “Right in one alone”: on how many shared items the first is right and the second is not, and the reverse."
-        )
+        note += f" {NOTES['flips']}"
     note += f" {pair_notes(frame, view.unit[0], view.noun[0])}"
 
     def pair(row: Row) -> Cell:
-        where = [isolate(place_words(row))] if len(view.subjects) > 1 else []
+        where = [isolate(place_words(row))] if view.many else []
         where += [view.titles[row["metric"]].split(":")[0]]
         where += [isolate(clean(row["model"]))] if row.get("model") else []
         return Cell(f"{isolate(clean(row['a']))} − {isolate(clean(row['b']))}", ", ".join(where))
@@ -117,7 +115,7 @@ def confusion_table(view: TaskView, confusion: Confusion) -> Table:
             Column("Share of wrong answers", part),
         ],
         shown=ranked.head(MOST_OTHERS),
-        note=wording.NOTES["confusion"],
+        note=NOTES["confusion"],
     )
 
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +21,7 @@ from kapwa.report.worldmap import definitions, map_svg, world
 from kapwa.runs.outputs import BOM
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
 _RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
@@ -35,14 +36,22 @@ def render(
     Everything is escaped but what draws, which escapes every label itself. Tables are downloaded from the page itself,
     or from the folder ``beside``, where they are written.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
     texts = resources.files("kapwa.report").joinpath("templates")
     css, code = (
         "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
     )
     style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
     scripted = f"script-src 'sha256-{run}'; img-src data:; " if code else ""
+    facts |= {"downloads": partial(downloads, folder=beside, written=Counter()), "css": css, "script": code}
+    policy = f"default-src 'none'; style-src 'sha256-{style}'; {scripted}base-uri 'none'; form-action 'none'"
+    return _environment().get_template(template).render(facts, policy=policy)
+
+
+@cache
+def _environment() -> Environment:
+    """The templates, each compiled once in a process."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
     environment = Environment(
         loader=PackageLoader("kapwa.report"),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -50,15 +59,10 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "unbroken": unbroken,
-        "downloads": partial(downloads, folder=beside, written=Counter()),
-        "slug": slug,
-    }
+    environment.filters |= {"unbroken": unbroken, "slug": slug}
     environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
     environment.globals |= {"head_height": charts.head_height, "heat_step": charts.heat_step}
-    policy = f"default-src 'none'; style-src 'sha256-{style}'; {scripted}base-uri 'none'; form-action 'none'"
-    return environment.get_template(template).render(facts, css=css, script=code, policy=policy)
+    return environment
 
 
 class Download(NamedTuple):

@@ -72,7 +72,7 @@ def label_table(view: TaskView) -> Table | None:
             Column("", lambda row: score_cell(row, info, strong=True), spread=True),
         ],
         shown=frame.filter(metric=view.metric),
-        by=["label"],
+        by=["kind", "label"],
         across=models_across(view),
         note=NOTES["label-table"],
     )

@@ -6,6 +6,7 @@ topic), and the tests of every two systems for its script; answers and numbers l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -136,7 +137,11 @@ def filter_choices(view: TaskView) -> list[tuple[str, str, list[int]]]:
         languages.setdefault(name, []).append(place)
     cultures = [("Culture", subject.label, [place]) for place, subject in enumerate(view.subjects)]
     spoken = languages.items() if len(languages) > 1 else ()
-    labels = [("Label", label, members) for _, label, members in labels_of(view)]
+    named = Counter(label for _, label, _ in labels_of(view))
+    labels = [
+        ("Label", label if named[label] == 1 else f"{label} ({kind})", members)
+        for kind, label, members in labels_of(view)
+    ]
     return cultures + [("Language", name, members) for name, members in spoken] + labels
 
 

@@ -40,10 +40,8 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
     rows: dict[str, list[Estimate | None]] = {}
     for place, (view, metric) in enumerate(columns):
         for i, system in enumerate(view.labels):
-            if len(view.subjects) == 1:
-                mean = view.estimate(i, view.subjects[0], metric, variant)
-            else:
-                mean = equal_mean(view, i, metric, variant=variant)
+            whole = view.whole and view.estimate(i, view.whole, metric, variant)
+            mean = whole if view.whole else equal_mean(view, i, metric, variant=variant)
             row = rows.setdefault(system, [None] * len(columns))
             row[place] = None if mean is None else {**mean, "run": i}
     return rows
@@ -52,21 +50,20 @@ def model_rows(columns: Sequence[TaskMetric], variant: str | None = None) -> dic
 def group_sentences(view: TaskView) -> list[str]:
     """Tell what groups of items scored, and what ladders gained: a sentence a system and metric; [] of other items."""
     names = [name for name in view.headline if name.startswith(LEADING)]
-    subject = view.subjects[0] if len(view.subjects) == 1 else None
-    said = []
+    sentences = []
     for label, estimates in model_rows([(view, name) for name in names]).items():
         for name, row in zip(names, estimates, strict=True):
             if row is None or not wording.known(row["value"]):
                 continue
-            info, base = view.metrics[name], view.marks(subject, name, run=row["run"]).base
+            info, base = view.metrics[name], view.marks(view.whole, name, run=row["run"]).base
             value, between = wording.amount(row["value"], info), wording.interval(row["low"], row["high"], info)
             if not wording.is_share(info):
                 value = f"{wording.change(row['value'], wording.SHARE)} points"
                 between = wording.change_interval(row["low"], row["high"], wording.SHARE)
             ends = "95% interval " * wording.known(row["low"]) + between
             guess = f"; {base.words} would give {wording.amount(base.value, info)}" if base else ""
-            said.append(f"{view.titles[name]}: {wording.isolate(label)} {value} ({ends}){guess}.")
-    return said
+            sentences.append(f"{view.titles[name]}: {wording.isolate(label)} {value} ({ends}){guess}.")
+    return sentences
 
 
 def direction(view: TaskView, metric: str) -> int:
@@ -152,10 +149,8 @@ def topic_means(view: TaskView) -> Iterator[tuple[str, dict[str, list[tuple[int,
         found: dict[str, list[tuple[int, Estimate]]] = {}
         for name in names if len(names) > 1 and names not in seen else ():
             for i in range(len(view.runs)):
-                if len(view.subjects) == 1:
-                    mean = view.strata(i, view.subjects[0], group).get(name)
-                else:
-                    mean = equal_mean(view, i, stratum=(group, name))
+                whole = view.whole and view.strata(i, view.whole, group).get(name)
+                mean = whole if view.whole else equal_mean(view, i, stratum=(group, name))
                 if mean is not None:
                     found.setdefault(name, []).append((i, mean))
         seen.append(names)

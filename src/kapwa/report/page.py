@@ -130,6 +130,7 @@ def _page(
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     lead, versions, made = notes.origin(views)
+    suites = overview.by_suite(views) if len({label for view in views for label in view.labels}) >= LEAST else []
     return render(
         "report.html.j2",
         ["report.css"],
@@ -139,7 +140,7 @@ def _page(
         files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
-        correlated=_correlated(views),
+        correlated=[table for suite in suites if (table := correlations(suite)) is not None],
         people=said,
         title=question if len(parts) == 1 else notes.title(views),
         lead=lead,
@@ -253,13 +254,6 @@ def _gaps(view: TaskView) -> Table | None:
     caption += f", mean of {len(view.runs)} models" if len(view.runs) > 1 else ""
     caption += "" if compared.top is None else f": the {compared.words}, in points"
     return _differences(view, gaps, "gaps", caption)
-
-
-def _correlated(views: Sequence[TaskView]) -> list[Table]:
-    """How far metrics agree, a table a suite; [] where systems are too few."""
-    if len({label for view in views for label in view.labels}) < LEAST:
-        return []
-    return [table for group in overview.by_suite(views) if (table := correlations(group)) is not None]
 
 
 def _signatures(view: TaskView) -> Table:

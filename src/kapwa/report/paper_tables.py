@@ -177,9 +177,8 @@ def _facts(column: Asked, place: int, head: str, estimate: Mapping[str, Any] | N
 
 def _of_systems(columns: Sequence[Asked], groups: Groups) -> Iterator[dict[str, Any]]:
     """A row for each system, below that of its group, and those of guessing and people above all; a column a metric."""
-    whose = [column.view.subjects[0] if len(column.view.subjects) == 1 else None for column in columns]
     for kind, (title, names) in _MARKS.items():
-        marks = [_mark(column, subject, names) for column, subject in zip(columns, whose, strict=True)]
+        marks = [_mark(column, column.view.whole, names) for column in columns]
         for place, (column, mark) in enumerate(zip(columns, marks, strict=True)):
             if any(marks):
                 yield {"row": title, "kind": kind, **_facts(column, place, column.head, mark)}

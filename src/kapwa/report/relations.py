@@ -42,22 +42,18 @@ def sampling_errors(view: TaskView, run: int, metric: str) -> Errors:
     part = (pl.col("value") - pl.col("value").mean().over(over)) / pl.len().over(over)
     groups = pl.col("cluster").n_unique().over(over)
     summed = items.with_columns(part=part * (groups / (groups - 1)).sqrt()).filter(groups > 1)
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
-    for *where, cluster, error in (
-        summed.group_by(*over, "cluster", maintain_order=True).agg(pl.sum("part")).iter_rows()
-    ):
-        found.setdefault((where[0], where[1], where[2]), {})[cluster] = error
-    return found
+    errors: dict[tuple[str, str, str], dict[str, float]] = {}
+    by_cluster = summed.group_by(*over, "cluster", maintain_order=True).agg(pl.sum("part"))
+    for culture, language, variant, cluster, error in by_cluster.iter_rows():
+        errors.setdefault((culture, language, variant), {})[cluster] = error
+    return errors
 
 
 def mean_error(errors: Errors, view: TaskView, cells: Sequence[tuple[Subject, str]]) -> dict[str, float]:
     """The error, by cluster, of the mean over some cultures and variants; {} unless it is known of each."""
-    found = [errors.get((subject.culture, view.language_of(subject, name), name)) for subject, name in cells]
-    clusters = dict.fromkeys(name for one in found if one for name in one)
-    known = [one for one in found if one]
-    if len(known) < len(found):
-        return {}
-    return {name: sum(one.get(name, 0.0) for one in known) / len(known) for name in clusters}
+    parts = [errors.get((subject.culture, view.language_of(subject, name), name), {}) for subject, name in cells]
+    clusters = dict.fromkeys(cluster for part in parts for cluster in part) if all(parts) else {}
+    return {cluster: sum(part.get(cluster, 0.0) for part in parts) / len(parts) for cluster in clusters}
 
 
 def correlate(x: Sequence[Measured], y: Sequence[Measured]) -> Disattenuated:
@@ -146,7 +142,6 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
 
 NO_SPREAD = NONE._replace(small="no spread")
 FEW = "too few runs"
-_COEFFICIENT = decimal_column("", "value", ends=("low", "high"))
 
 
 def coefficient_cell(row: Row, without: str) -> Cell:
@@ -154,4 +149,4 @@ def coefficient_cell(row: Row, without: str) -> Cell:
     if not all(wording.known(row[name]) for name in ("value", "low", "high")):
         spread = wording.known(row["value"]) or without in (UNDEFINED, FEW)
         return NONE._replace(small=without) if spread else NO_SPREAD
-    return _COEFFICIENT.cell(row)
+    return decimal_column("", "value", ends=("low", "high")).cell(row)

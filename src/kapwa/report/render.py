@@ -67,7 +67,7 @@ def latex_table(table: Table) -> str:
 
 
 def _in_line(cell: Cell) -> str:
-    return f"{cell.text} ({cell.small})" if cell.small else cell.text
+    return (f"{cell.text} ({cell.small})" if cell.small else cell.text).replace("\n", " ")
 
 
 def _latex(text: str) -> str:

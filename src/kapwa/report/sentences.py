@@ -15,7 +15,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.marks import Estimate, Mark, Marks, Verdict
 from kapwa.report.view import Subject, TaskView
-from kapwa.report.wording import WORD_PAIRS, isolate, label_text
+from kapwa.report.wording import NOTES, WORD_PAIRS, isolate, label_text
 from kapwa.stats.families import holds_zero, is_clear, is_equal
 
 # How metrics read in a sentence that bring no ``phrase`` of their own.
@@ -222,13 +222,9 @@ def pair_notes(frame: pl.DataFrame, unit: str, noun: str) -> str:
     """What stands below a table of comparisons: its families, what is weighed, how long a verdict would hold."""
     notes = [family_note(frame)]
     if "variants" in frame["kind"]:
-        notes.append(
-            f"In a difference each {unit} has the same weight; in the scores above each {noun} has the same weight."
-        )
+        notes.append(NOTES["weights"].format(unit=unit, noun=noun))
     if "undone_by" in frame.columns and frame["undone_by"].count():
-        notes.append(
-            "“Falls at”: the verdict falls if this share of the lower side’s answers judged wrong were in fact right."
-        )
+        notes.append(NOTES["falls-at"])
     return " ".join(notes)
 
 

@@ -102,12 +102,11 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
     Of several cultures it shows the mean over them, each counting alike; the CSV holds each.
     """
     metrics = [name for name, info in view.metrics.items() if bool(info.get("reference")) is reference]
-    whole = view.subjects[0] if len(view.subjects) == 1 else None
     means = model_rows([(view, name) for name in metrics])
-    shown = tidy(view, ((label, whole, means[label][k]) for k, label in product(range(len(metrics)), view.labels)))
+    shown = tidy(view, ((label, view.whole, means[label][k]) for k, label in product(range(len(metrics)), view.labels)))
     if not shown.height:
         return None
-    each = product(metrics, view.subjects if whole is None else (), enumerate(view.labels))
+    each = product(metrics, view.subjects if view.whole is None else (), enumerate(view.labels))
     frame = tidy(view, ((label, subject, view.estimate(i, subject, name)) for name, subject, (i, label) in each))
 
     def score(row: Row) -> Cell:
@@ -117,10 +116,10 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
         return Cell(view.titles[row["metric"]], row["metric"], strong=row["metric"] in view.headline)
 
     def mark(side: int, row: Row) -> Cell:
-        return mark_cells(view, whole, row["metric"])[side]
+        return mark_cells(view, view.whole, row["metric"])[side]
 
     kind = "Values as the released code computes them" if reference else "Scores"
-    whose = f"mean over {len(view.subjects)} cultures" if whole is None else isolate(clean(whole.label))
+    whose = f"mean over {len(view.subjects)} cultures" if view.whole is None else isolate(clean(view.whole.label))
     return Table(
         key=f"{view.slug}-{'reference' if reference else 'scores'}",
         caption=f"{kind}: {whose}{view.variant_words}",
@@ -193,12 +192,11 @@ def _labelled(view: TaskView, subjects: Sequence[Subject], metric: str) -> pl.Da
 def topic_table(view: TaskView) -> Table | None:
     """The first headline metric by topic, the mean over cultures; the CSV holds each culture's, too."""
     info = view.metrics[view.metric]
-    whole = view.subjects[0] if len(view.subjects) == 1 else None
     means, cultures = list[tuple[str, Subject | None, Estimate]](), list[tuple[str, Subject, Estimate]]()
     for group, topics in topic_means(view):
         for topic, rows in topics.items():
-            means += [(view.labels[i], whole, {**row, "group": group, "stratum": topic}) for i, row in rows]
-        for subject, (i, label) in product(view.subjects if whole is None else (), enumerate(view.labels)):
+            means += [(view.labels[i], view.whole, {**row, "group": group, "stratum": topic}) for i, row in rows]
+        for subject, (i, label) in product(view.subjects if view.whole is None else (), enumerate(view.labels)):
             cultures += [(label, subject, row) for row in view.strata(i, subject, group).values()]
     if not means:
         return None
@@ -206,7 +204,7 @@ def topic_table(view: TaskView) -> Table | None:
     grey = f" Grey: fewer than {FEW_ITEMS} items." if shown["n"].min() < FEW_ITEMS else ""  # type: ignore[operator]
     return Table(
         key=f"{view.slug}-topics",
-        caption=f"{view.titles[view.metric]} by topic" + (", mean over cultures" if whole is None else ""),
+        caption=f"{view.titles[view.metric]} by topic" + (", mean over cultures" if view.whole is None else ""),
         frame=pl.concat([shown, tidy(view, cultures)]),
         columns=[
             Column("Topic", lambda row: Cell(clean(row["stratum"]), row["group"])),

@@ -47,14 +47,15 @@ def render_run(run: Run) -> Group:
     n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
     labels = label_table(view) if view.many and run.manifest["data"].get("labels") else None
     measured = f"Measured on {wording.count(n, *view.noun)}"
-    measured += f" over {len(view.subjects)} cultures" if view.many else ""
+    cultures = len({subject.culture for subject in view.subjects}) if view.many else 1
+    measured += f" over {cultures} cultures" if cultures > 1 else ""
     measured += f"; variant: {variant_name(view.variant)}." if variants else "."
     others = [wording.count(variants, "other variant")] if variants else []
     others += [wording.count(metrics, "other metric")] if metrics else []
     measured += f" In the report: {' and '.join(others)}." if others else ""
     return Group(
         terminal_table(board),
-        *([Text(_cultures(view))] if len(view.subjects) > 1 and n else []),
+        *([Text(_cultures(view))] if view.many and n else []),
         *([terminal_table(labels)] if labels is not None else []),
         *(
             Text(plain(line))

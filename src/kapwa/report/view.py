@@ -76,7 +76,7 @@ class TaskView:
         metrics: How each metric reads, over all runs, the headline ones first; ``titles`` is what people call them.
         subjects: Cultures in the order of the data; one for each language where a variant was asked in several.
         divided: Of metrics of which another is held against what people score: that other one.
-        many: Whether there are several cultures.
+        many: Whether there are several cultures; ``whole``: the only one, which all is of, or None.
         crowded: Whether there are more systems than dots of different shapes.
         suite: The suite as registered, or None: a report must be readable where its suite is not installed.
         noun, unit: What one item and one cluster are called, singular and plural.
@@ -135,6 +135,7 @@ class TaskView:
         self.split_variants = any(0 < name.find("/") < len(name) - 1 for name in self.variants)
         self.subjects = self._find_subjects()
         self.many = len(self.subjects) > 1
+        self.whole = None if self.many or not self.subjects else self.subjects[0]
         self.crowded = len(self.runs) > len(SERIES)
         try:
             self.suite: Suite | None = registry.load("suites", str(self.manifest.get("suite", "")))
@@ -361,10 +362,12 @@ def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
         key = (str(run.manifest["task"]), str(run.manifest.get("data", {}).get("digest", "")))
         groups.setdefault(key, []).append(run)
     views = [TaskView(task, members, [names[id(run)] for run in members]) for (task, _), members in groups.items()]
-    named = [(view.task, str(view.manifest.get("data", {}).get("name", ""))) for view in views]
-    tasks = [task for task, _ in named]
-    for view, (task, source) in zip(views, named, strict=True):
-        if tasks.count(task) > 1:
-            view.source = source if named.count((task, source)) == 1 else f"{source} {view.slug[-6:]}"
-            view.title = f"{task}, {label_text(view.source)}"
+    by_task: dict[str, list[TaskView]] = {}
+    for view in views:
+        by_task.setdefault(view.task, []).append(view)
+    for several in by_task.values():
+        sources = [str(view.manifest.get("data", {}).get("name", "")) for view in several]
+        for view, source in zip(several, sources, strict=True) if len(several) > 1 else ():
+            view.source = source if sources.count(source) == 1 else f"{source} {view.slug[-6:]}"
+            view.title = f"{view.task}, {label_text(view.source)}"
     return views

@@ -30,16 +30,6 @@ UNKNOWN_CULTURE = "unknown"
 _FSI, _PDI = "\u2068", "\u2069"
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
-# Unicode names a character after its script; most scripts have a Noto font of that name, these have another.
-_FONTS = {
-    "LATIN": "",
-    "GREEK": "",
-    "CYRILLIC": "",
-    "HANGUL": "CJK KR",
-    "HIRAGANA": "CJK JP",
-    "KATAKANA": "CJK JP",
-    "CJK": "CJK SC",
-}
 COMMON_FONTS = "'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 # Noto Sans has no minus sign, and a renderer that lacks one may set the whole number in a serif.
 MINUS = "\u2212"
@@ -56,6 +46,8 @@ for _row in table_rows(Path(__file__).with_name("words.csv")):
     WORDS[_row["kind"]][_row["name"]] = _row["words"]
     WORD_PAIRS[_row["kind"]][_row["name"]] = _row["words"], _row["other"]
 NOTES = WORDS["note"]
+# Unicode names a character after its script; most scripts have a Noto font of that name, these have another.
+_FONTS = WORDS["font"]
 
 
 def clean(text: object) -> str:

@@ -22,7 +22,7 @@ from kapwa.report.analysis.view import (
     task_words,
     topic_words,
 )
-from kapwa.report.table import NONE, Cell, Column, Table, count_column, decimal_column, p_column
+from kapwa.report.table import NONE, Cell, Column, Table, count_column, p_column
 from kapwa.report.wording import WORD_PAIRS, isolate, label_text
 
 MOST_TOPIC_ROWS = 240
@@ -292,8 +292,8 @@ def corpora_table(view: AnalysisView) -> Table:
         columns=[
             _corpus_column(view),
             *(count_column(name.capitalize(), name) for name in ("concepts", "identities", "texts", "tokens", "empty")),
-            decimal_column("Samples", "samples", 1),
-            decimal_column("Tokens per text", "mean_tokens", 1),
+            Column("Samples", lambda row: Cell(wording.decimal(row["samples"], 1), number=True)),
+            Column("Tokens per text", lambda row: Cell(wording.decimal(row["mean_tokens"], 1), number=True)),
         ],
         shown=pl.DataFrame([corpus.row for corpus in view.corpora], schema=frame.schema),
         note="Samples: texts per identity and concept, on average. Empty texts are included.",
