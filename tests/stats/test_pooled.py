@@ -364,6 +364,17 @@ def test_a_metric_that_one_culture_lacks_in_one_run_is_compared_over_the_others(
     assert found.filter(culture="c", metric="sem_w").height == 0
 
 
+def test_a_label_with_one_culture_that_both_measured_has_its_row_alone() -> None:
+    """The other culture stood beside it in a row of the same label, without a number."""
+    failed = pl.col("culture") == "b"
+    outcome = pl.when(failed).then(pl.lit("failed")).otherwise(pl.lit("right"))
+    b = score_frame(2).with_columns(value=pl.when(~failed).then("value"), outcome=outcome)
+    labels = {"region": {"x": ["a", "b"], "y": ["b"]}}
+    settings = {"label_a": "A", "label_b": "B", "metrics": {"sem_b": True}, "replicates": 100, "labels": labels}
+    table = compare_runs(score_frame(1), b, **settings).filter(variant="en/x")
+    assert table.select("label", "culture", "n").rows() == [("x", "a", 30), ("y", "b", 0)]
+
+
 def test_variants_are_compared_over_cultures_by_question() -> None:
     scores = score_frame(3)
     (row,) = compare_variants(scores, metrics={"sem_b": True}, pooled=True).rows(named=True)

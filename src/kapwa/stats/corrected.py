@@ -220,8 +220,9 @@ def _mean(audit: _Audit, values: FloatArray, weights: FloatArray | None, largest
     means, heavy = kept_means(parts_of_largest, codes, weights), equal_weights(kept, audit.strata, weights)
     se, df = pooled_error(means)
     centre = bounded_centre(np.where(kept, parts_of_largest, 0.0), heavy, means, se)
-    *ends, p_value = _t_mean(float(means.means.mean()), *centre, df, -1.0)
-    return _Mean(*(None if end is None else largest * end for end in ends), p_value)
+    mean = _t_mean(float(means.means.mean()), *centre, df, -1.0)
+    value, low, high = (None if end is None else largest * end for end in mean[:3])
+    return _Mean(value, low, high, mean.p_value)
 
 
 def _t_mean(value: float, centre: float, se: float, df: float, least: float) -> _Mean:

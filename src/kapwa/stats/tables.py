@@ -290,8 +290,9 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
 def _by_label(
     pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Rows of labels: the mean over a label's cultures; of one that has a single culture, the row of ``each``."""
+    """Rows of labels: the mean over a label's cultures; where a single one is measured, its row of ``each``."""
     tables = []
+    measured = (pl.col("n") > 0) | (pl.col("n").max().over("metric", "variant") == 0)
     for kind, cultures_of in labels.items():
         for label, cultures in cultures_of.items():
             within = [pair for pair in pairs if pair[1].culture in cultures]
@@ -299,7 +300,7 @@ def _by_label(
             others = each.filter(pl.col("culture").is_in(list(cultures))).join(
                 means, on=["metric", "variant"], how="anti"
             )
-            rows = pl.concat([means, others], how="diagonal")
+            rows = pl.concat([means, others.filter(measured)], how="diagonal")
             tables.append(rows.with_columns(label_kind=pl.lit(kind), label=pl.lit(label)))
     return pl.concat(tables)
 
