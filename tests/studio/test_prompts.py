@@ -127,19 +127,19 @@ def test_where_faults_come_from_is_named_once(prompts: dict[str, Any]) -> None:
     assert found == [("Bread baking", "direct", 2), ("Bread baking", "fil", 2)]
 
 
-def test_a_grid_of_twelve_thousand_cells_is_paged(prompts: dict[str, Any]) -> None:
+def test_a_grid_of_twelve_hundred_cells_is_paged(prompts: dict[str, Any]) -> None:
     berto = prompts["berto"]
     add(berto, "concept", "topic,concept\n" + "".join(f"t,thing {n}\n" for n in range(60)))
-    add(berto, "identity", "nationality\n" + "".join(f"Person{n}\n" for n in range(199)) + "irish\n")
+    add(berto, "identity", "nationality\n" + "".join(f"Person{n}\n" for n in range(19)) + "irish\n")
     add(berto, "template", 'template\n"Tell {article} {identity} reader of {concept}."\n')
     page = berto.get("prompts/")
-    assert "12000 prompts" in page
+    assert "1200 prompts" in page
     assert "60 of them have something to look at" in page
     assert page.count('class="item"') == 50
     assert page.count("irish reader of") == 50  # those with faults come first
     assert "Person0 reader of" in berto.get("prompts/?page=2")
-    last = berto.get("prompts/?page=240")
-    assert "Prompts 11951 to 12000" in last
+    last = berto.get("prompts/?page=24")
+    assert "Prompts 1151 to 1200" in last
 
 
 def test_rows_that_are_wrong_are_named_and_the_others_come_in(prompts: dict[str, Any]) -> None:

@@ -129,8 +129,11 @@ def _rows(project: Project | None) -> Any:
 
 def _versions(project: Project | None) -> dict[str, tuple[Any, ...]]:
     """Return by language what differs whenever its texts do; how many of them are approved is the last of it."""
+    rows = _rows(project)
+    if not rows.exists():  # as in most projects, at every request
+        return {}
     counted = {"some": Max("id"), "age": Sum("seq"), "good": Count("id", filter=Q(approved=True))}
-    versions = _rows(project).order_by().values("language").annotate(**counted)
+    versions = rows.order_by().values("language").annotate(**counted)
     return {tag: tuple(version) for tag, *version in versions.values_list("language", *counted)}
 
 
