@@ -26,9 +26,13 @@ FRUIT = item("South_Korea", "fruit")
 
 
 def test_function_words_of_no_language_give_an_answer_of_the_release(blend: BlendData) -> None:
-    """Before, "It is one of the most common things" was right on 33 of the English questions of the US and the UK."""
+    """Before, "It is one of the most common things" was right on 33 of the English questions of the US and the UK.
+
+    Every question of these two, and every third of the others.
+    """
     grader, wrong = Grader(), []
-    for asked in filter(is_valid_code, blend.questions):
+    chosen = (q for place, q in enumerate(blend.questions) if q.country in ("US", "UK") or place % 3 == 0)
+    for asked in filter(is_valid_code, chosen):
         for asked_in in LANGUAGES:
             target = Target.of_question(asked, asked_in)
             words = sorted(grader.matcher(target.language).language.folded_function_words)

@@ -103,9 +103,9 @@ def read_entries(path: Path) -> tuple[list[JsonEntry], list[DataError]]:
         return entries, [DataError(f"is not valid JSON ({error.msg}).", path=path, row=error.lineno, hint=hint)]
     first: dict[str, int] = {}
     problems = [
-        DataError(f"the id {one.key!r} is already in row {first[one.key]}.", path=path, row=one.row, hint=_OWN_ID)
-        for one in entries
-        if one.key and first.setdefault(one.key, one.row) != one.row
+        DataError(f"the id {entry.key!r} is already in row {first[entry.key]}.", path=path, row=entry.row, hint=_OWN_ID)
+        for entry in entries
+        if entry.key and first.setdefault(entry.key, entry.row) != entry.row
     ]
     return entries, problems if entries else [DataError("holds no entries.", path=path)]
 

@@ -65,13 +65,13 @@ def check(path: Path) -> CheckReport | None:
         findings += [*country_findings(survey.entries), *_prompt_findings(survey, path)]
         findings += [] if survey.problems else _run_findings(survey, path, choices, counts)
     if choices:
-        questions, found_choices = read_choices(path)
+        questions, choice_files = read_choices(path)
         if questions:
-            cultures = len({one.country for one in questions})
+            cultures = len({question.country for question in questions})
             counts |= {"multiple-choice questions": len(questions), "cultures": cultures}
         letters = Counter(question.answer for question in questions)
         counts |= {f"right option {letter}": letters[letter] for letter in sorted(letters)}
-        findings += [Finding.of(problem, path) for problem in found_choices.problems]
+        findings += [Finding.of(problem, path) for problem in choice_files.problems]
     return CheckReport("blend", str(path), counts, findings) if answers or choices else None
 
 
@@ -120,9 +120,9 @@ def _run_findings(data: Survey, path: Path, choices: bool, counts: Counts) -> It
     items = saq_items(BlendData(questions, data.prompts(), data.source()), Selection())
     asked = {item.culture: item.fields["local_language"] for item in items}
     for name, cultures in (
-        (SCORED, [f"{one} [{code}]" for one, code in asked.items() if has_rules(code)]),
-        (SCORED_WITHOUT_RULES, [f"{one} [{code}]" for one, code in asked.items() if not has_rules(code)]),
-        (NOT_SCORED, [one for one in dict.fromkeys(question.country for question in questions) if one not in asked]),
+        (SCORED, [f"{culture} [{code}]" for culture, code in asked.items() if has_rules(code)]),
+        (SCORED_WITHOUT_RULES, [f"{culture} [{code}]" for culture, code in asked.items() if not has_rules(code)]),
+        (NOT_SCORED, [country for country in dict.fromkeys(q.country for q in questions) if country not in asked]),
     ):
         if cultures:
             counts[name] = f"{len(cultures)}: {', '.join(cultures)}"

@@ -103,9 +103,9 @@ def _rows(
             yield (item.culture, item.language, item.variant, name, *cells)
 
 
-def _sayings(one: Graded, grader: Grader, wordings: Callable[[str], Wordings]) -> Iterator[tuple[Matcher, str, str]]:
+def _sayings(graded: Graded, grader: Grader, wordings: Callable[[str], Wordings]) -> Iterator[tuple[Matcher, str, str]]:
     """What a reply says, in the languages it can be compared in: its own, English, and its English wording."""
-    language, reply = Target.of_item(one.item).language, one.reply
+    language, reply = Target.of_item(graded.item).language, graded.reply
     matcher, english = grader.matcher(language), grader.matcher(ENGLISH)
     yield matcher, reply.text, language
     if language != ENGLISH:

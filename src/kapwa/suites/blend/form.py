@@ -142,7 +142,8 @@ def read_tables(data: DataSet, questions: Table, answers: Table, defaults: Defau
         return []  # a table of wrong columns
     unread = {str(record.cells.get("id", "")).strip() for record in questions.records} - {row.id for row in asked}
     rows_read = {record.row for record in questions.records}
-    if any(one.row is None or (one.row > min(rows_read) and one.row not in rows_read) for one in questions.problems):
+    lost = [problem.row for problem in questions.problems if problem.row not in rows_read]
+    if any(row is None or row > min(rows_read) for row in lost):
         unread |= {row.id for row in rows}  # rows are lost, and nobody knows of which questions
     groups = _grouped(data, rows, asked, unread, whose["culture"])
     return [_entry(data, row, groups[row.culture, row.id], "votes" in answers.header) for row in asked]

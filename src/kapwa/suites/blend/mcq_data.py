@@ -163,7 +163,7 @@ def _lettered(cell: Any) -> dict[str, str]:
     return {letter: texts[letter].strip() for letter in sorted(texts)}
 
 
-def _said(cell: str) -> str:
+def _filled(cell: str) -> str:
     if not cell.strip():
         raise cell_error("is empty.")
     return cell
@@ -177,7 +177,7 @@ class ReleasedChoiceRow(Row):
     mcq_id: Filled = Field(alias="MCQID")
     question_id: Filled = Field(alias="ID")
     country: Filled
-    prompt: Annotated[str, AfterValidator(_said)]
+    prompt: Annotated[str, AfterValidator(_filled)]
     choices: Annotated[dict[str, str], BeforeValidator(_lettered)]
     choice_countries: Annotated[dict[str, str], BeforeValidator(_lettered)]
     answer_idx: Filled

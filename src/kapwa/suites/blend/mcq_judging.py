@@ -138,13 +138,7 @@ def judge_generate(items: Sequence[Item], answers: Collection[Answer]) -> Judged
     replies = [_reply(item, sample, response) for item, sample, response in pair_answers(items, answers)]
     rows = [row for reply in replies for row in _generate_rows(reply)]
     read = pl.DataFrame([_answer_row(reply) for reply in replies], schema=ANSWER_SCHEMA, orient="row")
-    cases = worst_first(
-        case_of(
-            one.item, "mcq_acc", _MARGINS.get(one.outcome, 0.0), option_of(one.item, one.read.letter)[0] or one.text
-        )
-        for one in replies
-        if one.text is not None
-    )
+    cases = worst_first(_case(reply) for reply in replies if reply.text is not None)
     tables = {"answers": read, "cases": cases, "confusion": choice_confusion(items, read)}
     chosen = [Choice(reply.item, "mcq_acc", reply.read.letter, reply.outcome, reply.sample) for reply in replies]
     return Judged(score_frame([*rows, *distance_rows(chosen)]), tables | scale_tables(chosen))
@@ -168,6 +162,11 @@ def _generate_rows(reply: _Reply) -> Iterator[dict[str, Any]]:
     yield score_row(item, "mcq_acc_parsed", None if reply.read.letter is None else value, outcome, sample)
     released = reply.reference in right_letters(item)
     yield score_row(item, "mcq_acc_reference", float(released), "right" if released else "wrong", sample)
+
+
+def _case(reply: _Reply) -> dict[str, Any]:
+    chosen, _ = option_of(reply.item, reply.read.letter)
+    return case_of(reply.item, "mcq_acc", _MARGINS.get(reply.outcome, 0.0), chosen or reply.text)
 
 
 def _answer_row(reply: _Reply) -> tuple[Any, ...]:

@@ -138,8 +138,8 @@ def is_valid_paper(question: Question) -> bool:
 
 def people_said(groups: Sequence[Group], *, english: bool = False) -> str:
     """Write people's answers in a line, the commonest first: "김치 (5); 김치찌개 / 찌개 (2)"."""
-    said = (((group.en or group.local) if english else group.local, group.votes) for group in groups)
-    return "; ".join(f"{' / '.join(texts)} ({votes})" for texts, votes in said)
+    pairs = (((group.en or group.local) if english else group.local, group.votes) for group in groups)
+    return "; ".join(f"{' / '.join(texts)} ({votes})" for texts, votes in pairs)
 
 
 class Region(NamedTuple):

@@ -109,7 +109,7 @@ def read_reply(
     if not text.strip():
         return Reply("", (), too_many=False, status="empty")
     bare = _BREAK.sub("\n", _MARKERS.sub(" ", own_turn(text[:MAX_CHARS])))
-    statement, answers = _said(_without_labels(bare, prefixes), language, limit)
+    statement, answers = _stated(_without_labels(bare, prefixes), language, limit)
     if not answers:
         return Reply("", (), too_many=False, status="unparsed")
     if len(answers) > limit:
@@ -126,7 +126,7 @@ def declines(text: str) -> bool:
     return is_refusal(text) or (is_short(text) and _UNKNOWN.search(text) is not None)
 
 
-def _said(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]:
+def _stated(text: str, language: str, limit: int) -> tuple[str, tuple[str, ...]]:
     """Return what a reply without its labels states, and the answers it lists."""
     listed = _structured(text)
     if listed is not None:

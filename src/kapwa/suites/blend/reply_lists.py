@@ -41,12 +41,12 @@ _BETWEEN_BRACKETS = regex.compile(rf"(?<=[{regex.escape(_CLOSING)}])\s*(?=[{rege
 _COUNTED = (
     "i ii iii iv v vi vii viii ix x|a b c d e f g h|一 二 三 四 五 六|፩ ፪ ፫ ፬ ፭ ፮|일 이 삼 사 오 육|الف ب پ ت ث ج"
 )
-_LETTERS = ({sign.lower(): place for sign, place in one.letters.items()} for one in reply_words().values())
+_LETTERS = ({sign.lower(): place for sign, place in words_of.letters.items()} for words_of in reply_words().values())
 _ROWS = ({sign: place for place, sign in enumerate(row.split())} for row in _COUNTED.split("|"))
 _SERIES = [{str(number): number - 1 for number in range(31)}, *_ROWS, *filter(None, _LETTERS)]
 _NUMERAL = regex.compile(
     r"(?<![\w.,:/])[(（\[#]?(?:(\d{1,2})(?:\s*[.):：、\]º°–-]+(?:\s+(?=\S)|(?=[^\W\d])|\Z)|\s+(?=[^\W\d]))"
-    rf"|({'|'.join(sign for one in _SERIES[1:] for sign in one)})(?:[.)\]]\s+|、\s*)(?=\S))",
+    rf"|({'|'.join(sign for series in _SERIES[1:] for sign in series)})(?:[.)\]]\s+|、\s*)(?=\S))",
     regex.IGNORECASE,
 )
 # What closes an open list and is no answer.

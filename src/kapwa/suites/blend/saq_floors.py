@@ -196,10 +196,10 @@ class FloorMaker:
             for text in texts:
                 right += each - lone
                 owner = (index, None if group.votes == 1 else (language, text))
-                right += lone if lone and self._found_elsewhere(self._read(text, target, asked), target, owner) else 0.0
+                right += lone if lone and self._matches_another(self._read(text, target, asked), target, owner) else 0.0
         return min(1.0, right / total) if total else None  # thirds of votes may add up to a hair more
 
-    def _found_elsewhere(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
+    def _matches_another(self, reply: Reply, target: Target, owner: tuple[int, tuple[str, str] | None]) -> bool:
         """Whether a reply gives an answer other than its own wording (None: than any of its group)."""
         hits = self._grader.hits(reply.text, target) if reply.status == "answered" else ()
         return any(hit.group != owner[0] or owner[1] not in (None, (hit.language, hit.answer)) for hit in hits)

@@ -141,7 +141,7 @@ def _graded(
     local = None
     if local_asked(item):
         hits = grader.hits(reply.text, target) if hit is not None else ()
-        local = any(found_answer.language == target.local_language for found_answer in hits)
+        local = any(answer.language == target.local_language for answer in hits)
     reference = grader.reference(reference_reply(text, fields["prompt"]), target) or 0.0
     declined = hit is None and (declines(text) or is_non_answer(reply.text, target.language))
     return Graded(item, sample, response, text, reply, hit, first, left, local, reference, declined, identify(text))

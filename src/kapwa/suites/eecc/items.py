@@ -27,12 +27,13 @@ def choose_concepts(prompts: Prompts, wanted: Sequence[str] | None) -> None:
     names = {name.casefold(): name for name in (wanted if file is None else lines_of(file))}
     if not names:
         raise UsageError("No concept is named.", hint="Name some, or leave the option out for all.")
-    known = [{one.name.casefold(), f"{one.topic}/{one.name}".casefold()} for one in prompts.concepts]
+    known = [{concept.name.casefold(), f"{concept.topic}/{concept.name}".casefold()} for concept in prompts.concepts]
     for folded, name in names.items():
         if not any(folded in names_of for names_of in known):
             hint = nearest(name, {concept.name for concept in prompts.concepts})
             raise UsageError(f"The data holds no concept {name!r}.", hint=hint)
-    prompts.concepts = [one for one, names_of in zip(prompts.concepts, known, strict=True) if names_of & set(names)]
+    kept = zip(prompts.concepts, known, strict=True)
+    prompts.concepts = [concept for concept, names_of in kept if names_of & set(names)]
 
 
 def choose_identities(prompts: Prompts, wanted: Sequence[str] | None) -> None:

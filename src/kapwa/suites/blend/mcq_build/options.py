@@ -260,23 +260,23 @@ def choose(target: Target, same: Same, *, seed: int, most: int) -> list[Choice] 
     Equal for equal arguments, everywhere.
     """
     item = target.question.item_id
-    fit = [one for one in target.candidates if not any(same(one.text, text) for text in target.accepted)]
+    fit = [rival for rival in target.candidates if not any(same(rival.text, text) for text in target.accepted)]
 
     def compatible(one: Candidate, other: Candidate) -> bool:
         return not clash(one.meaning, other.meaning) and not same(one.text, other.text)
 
     def combinations(right: str, attempt: int | str) -> Iterator[Choice]:
         """Every choice of three compatible candidates of three cultures, in an order that the attempt shuffles."""
-        order = sorted(fit, key=lambda one: rank(seed, item, attempt, one.text))
+        order = sorted(fit, key=lambda rival: rank(seed, item, attempt, rival.text))
         for i, first in enumerate(order):
-            others = [one for one in order[i + 1 :] if compatible(one, first)]
+            others = [rival for rival in order[i + 1 :] if compatible(rival, first)]
             for second, third in pairs(others, 2):
                 if compatible(third, second) and (wrong := _with_cultures((first, second, third))) is not None:
                     yield Choice(right, wrong)
 
     turns = sorted(target.right, key=lambda text: rank(seed, item, "right", text))
     if next(combinations(turns[0], 0), None) is None:
-        return skipped(target.question, "too_few_options", "; ".join(one.text for one in fit))
+        return skipped(target.question, "too_few_options", "; ".join(rival.text for rival in fit))
     drawn = (islice(combinations(turns[i % len(turns)], i), 1) for i in range(_TRIES * most))
     rest = (combinations(right, "all") for right in target.right)
     chosen: dict[tuple[str, frozenset[str]], Choice] = {}
