@@ -30,16 +30,10 @@ if TYPE_CHECKING:
 SEVERAL = frozenset(("openai", "openai-api", "google", "together", "vllm", "sglang"))
 _EXAMPLE = "Example: --model inspect:anthropic/claude-sonnet-4-5"
 # Names of classes, since each provider brings its own HTTP library.
-_NO_CONNECTION = frozenset(
-    (
-        "ConnectError",
-        "ClientConnectorError",
-        "EndpointConnectionError",
-        "ConnectionRefusedError",
-        "gaierror",
-        "SSLError",
-    )
-)
+_NO_CONNECTION = {
+    *("ConnectError", "ClientConnectorError", "EndpointConnectionError", "ConnectionRefusedError"),
+    *("gaierror", "SSLError"),
+}
 _MARKUP = re.compile(r"\[/?[a-z][a-z ]*\]")  # Rich's, in what Inspect words for a terminal
 _PREREQUISITE = "PrerequisiteError"  # Inspect's error for what users can mend; it exports no such class
 _FINISH_REASONS = {"max_tokens": "length", "model_length": "length"}
