@@ -78,6 +78,9 @@ class Opinion(Row):
             yield CellProblem(name, message, "Write one for each, parted by ';'; 0 where nobody chose it.")
         elif not sum(self.numbers):
             yield CellProblem(name, "says that nobody chose any option.", "Leave the row out.")
+        elif self.people not in (None, self.answered):
+            message = f"is {self.people}, but the counts add up to {self.answered}."
+            yield CellProblem("people", message, "Leave it empty beside counts; of weighted answers write shares.")
 
 
 class Prompt(Row):
