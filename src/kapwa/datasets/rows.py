@@ -187,6 +187,13 @@ class Row(BaseModel):
 RowT = TypeVar("RowT", bound=Row)
 
 
+class NotedRow(Row):
+    """A row with columns for its writers, which are kept out of every prompt and score."""
+
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+    source: Text = Field("", description="The writers' own; never asked or scored.")
+
+
 class RowsRead(NamedTuple, Generic[RowT]):
     """The sound rows of a table, the problems that stop a run, and the oddities that do not."""
 
