@@ -56,19 +56,20 @@ def test_from_two_tables_to_a_report_with_a_mapping_alone(tmp_path: Path, monkey
     kapwa("suite", "add", write_set(tmp_path / "everyday"))
     found = json.loads(kapwa("data", "check", "everyday", "--json"))
     assert (found["counts"]["countries"], found["counts"]["questions"]) == (len(LOCALES), ITEMS * len(LOCALES))
-    items = load_task("everyday/saq").items()
+    cultures = list(dict.fromkeys(item.culture for item in load_task("everyday/saq").items()))
+    assert len(cultures) == len(LOCALES)
+    asked = cultures[::6]  # the dictionary of a language takes a second to unpack
     # Of every two questions one is answered rightly.
     replies = [
         {"item_id": item.id, "variant": item.variant, "text": f"answer{n}" if n % 2 else "nothing"}
-        for item in items
+        for item in load_task("everyday/saq", where={"culture": asked}).items()
         for n in [int(item.cluster)]
     ]
     Path("replies.jsonl").write_text("\n".join(map(json.dumps, replies)), encoding="utf-8")
-    kapwa("score", "everyday/saq", "--responses", "replies.jsonl", "--out", "runs")
+    where = [f"--where=culture={name}" for name in asked]
+    kapwa("score", "everyday/saq", *where, "--responses", "replies.jsonl", "--out", "runs")
     (run,) = Path("runs").iterdir()
     scores = pl.read_parquet(run / "scores.parquet").filter(pl.col("metric") == "sem_b")
-    shares = dict(scores.group_by("culture").agg(pl.col("value").mean()).iter_rows())
-    assert shares == dict.fromkeys((item.culture for item in items), 0.5)
-    assert len(shares) == len(LOCALES)
+    assert dict(scores.group_by("culture").agg(pl.col("value").mean()).iter_rows()) == dict.fromkeys(asked, 0.5)
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert [name for name in shares if name.replace("_", " ") not in page] == []
+    assert [name for name in asked if name.replace("_", " ") not in page] == []

@@ -97,11 +97,6 @@ def test_findings_about_answers_name_their_row_and_column(tmp_path: Path) -> Non
     }
 
 
-def test_a_bad_question_is_not_reported_again_for_its_answers(tmp_path: Path) -> None:
-    place = folder_of(tmp_path, questions=edited(QUESTIONS, 3, "local", ""))
-    assert placed(check_folder(place).report.findings) == [("questions.csv", 3, "local")]
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -154,11 +149,3 @@ def test_a_folder_without_a_card_has_one_error_and_is_counted(tmp_path: Path) ->
     assert (counts["questions"], counts["answer groups"], counts["votes"]) == (3, 3, 12)
     place = folder_of(tmp_path / "english", questions=[(*row[:2], row[3]) for row in QUESTIONS], card="")
     assert len(check_folder(place).errors) == 1
-
-
-@pytest.mark.parametrize("column", ["id", "votes", "english"])
-def test_a_header_in_capitals_is_taken_with_a_note(column: str, tmp_path: Path) -> None:
-    checked = check_folder(folder_of(tmp_path, answers=edited(ANSWERS, 1, column, f" {column.title()} ")))
-    assert checked.errors == []
-    (note,) = [one for one in checked.report.findings if "written otherwise" in one.message]
-    assert note.message.endswith(f"are read: {column.title()!r} as {column!r}")

@@ -74,21 +74,6 @@ def test_short_answers_by_locale_become_questions(tmp_path: Path) -> None:
     assert asked["UK", "01", "en/inst-4"].fields["prompt"] == "Briefly: What is spread on bread in the morning?"
 
 
-def test_a_right_answer_is_right_through_a_mapping(tmp_path: Path) -> None:
-    task = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", SHORT_MAP, short_tsv=SHORT), limit=1)
-    replies = {"Mexico/01": "Cajeta", "UK/01": "porridge", "South_Korea/01": "잼"}
-    path = tmp_path / "replies.jsonl"
-    lines = [{"item_id": key, "variant": "local/inst-4", "text": text} for key, text in replies.items()]
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    scores = kapwa.score_responses(task, path).scores
-    right = {
-        row["item_id"]: row["value"]
-        for row in scores.iter_rows(named=True)
-        if row["metric"] == "sem_b" and row["variant"] == "local/inst-4"
-    }
-    assert right == {"Mexico/01": 1.0, "UK/01": 0.0, "South_Korea/01": 1.0}
-
-
 def test_what_says_that_there_is_no_answer_is_none(tmp_path: Path) -> None:
     """A model that says "no answer" was right wherever a table holds it among the answers."""
     rows = "zh-CN\t1\t早上吃什么？\t包子 | 不知道\nen-GB\t1\tWhat is eaten?\tnone | Not applicable. | k.A. | toast\n"
@@ -115,16 +100,6 @@ def test_a_mapping_keeps_a_none_that_is_an_answer(tmp_path: Path) -> None:
     replies.write_text(json.dumps({"item_id": "UK/1", "variant": "local/inst-4", "text": "None."}), encoding="utf-8")
     scores = kapwa.score_responses(task, replies).scores
     assert scores.filter(metric="sem_b")["outcome"].to_list() == ["right"]
-
-
-def test_four_options_become_multiple_choice(tmp_path: Path) -> None:
-    add_suite(folder(tmp_path / "four", FOUR_MAP, four_csv=FOUR))
-    first, second = kapwa.load_task("four/mcq").items()
-    assert (first.id, first.culture, first.fields["answer"]) == ("Mexico/1", "Mexico", "A")
-    assert (second.id, second.fields["answer"]) == ("Peru/1", "B")
-    assert second.fields["options"] == ("water", "alpaca wool", "rice", "salt")
-    assert second.fields["cultures"] == ("", "Peru", "", "")
-    assert kapwa.load_task("four/mcq", how="likelihood").items()[0].variant == "likelihood"
 
 
 @pytest.mark.parametrize(
@@ -160,14 +135,6 @@ def test_every_problem_names_their_file_row_and_column(tmp_path: Path) -> None:
     assert "already the id of row" in found[3][3]
     with pytest.raises(DataError, match=r"short\.tsv, row 6, column 'locale'"):
         kapwa.load_task("blend/saq", data=tmp_path / "short")
-
-
-def test_choices_that_cannot_be_asked(tmp_path: Path) -> None:
-    bad = FOUR + "3,Peru,Who?,a,,c,d,A\n4,Peru,Who?,a,b,c,d,E\n5,Peru,Who?,a,A,c,d,C\n"
-    found = problems(folder(tmp_path / "four", FOUR_MAP, four_csv=bad))
-    assert [one[:2] for one in found] == [("four.csv", 4), ("four.csv", 5), ("four.csv", 6)]
-    assert [found[0][2], found[1][2]] == ["second", "right"]
-    assert "appears twice" in found[2][3]
 
 
 @pytest.mark.parametrize(
@@ -210,13 +177,6 @@ def test_a_mapping_may_lie_elsewhere_and_a_table_in_parts(tmp_path: Path) -> Non
     assert kapwa.load_task("parts/saq").data.path == theirs
 
 
-def test_a_region_that_is_no_country_is_named_in_the_mapping(tmp_path: Path) -> None:
-    mapping = {**SHORT_MAP, "values": {"culture": {"su-JB": "West_Java"}}}
-    table = SHORT.splitlines()[0] + "\nsu-JB\t01\tNaon?\troti\n"
-    (item,) = kapwa.load_task("blend/saq", data=folder(tmp_path / "short", mapping, short_tsv=table)).items()
-    assert (item.culture, item.language) == ("West_Java", "su")
-
-
 def test_situations_through_a_mapping(tmp_path: Path) -> None:
     mapping = {
         **{"form": "kalahi", "table": "s.csv", "constants": {"culture": "Kenyan", "language": "sw"}},
@@ -240,15 +200,12 @@ def test_situations_through_a_mapping(tmp_path: Path) -> None:
         ("en_us", "en", "US"),
         ("ko-KR", "ko", "South_Korea"),
         ("zh-Hant-TW", "zh-Hant", "Taiwan"),
+        ("es-QQ", "es", ""),
+        *((text, "", "") for text in ("es", "xx-99", "", "Mexico")),
     ],
 )
 def test_locales(text: str, language: str, country: str) -> None:
     assert (language_of(text), country_of(text)) == (language, country)
-
-
-@pytest.mark.parametrize("text", ["es", "xx-99", "es-QQ", "", "Mexico"])
-def test_what_is_no_locale(text: str) -> None:
-    assert country_of(text) == ""
 
 
 NAMES = {

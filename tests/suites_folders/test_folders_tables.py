@@ -180,7 +180,7 @@ def test_a_broken_workbook_has_a_remedy_and_no_figures(tmp_path: Path) -> None:
     assert "valid (code)" not in shown
 
 
-@pytest.mark.parametrize("form", ["kalahi", "eecc"])
+@pytest.mark.parametrize("form", ["kalahi", "eecc", "longform", "opinions"])
 def test_no_figures_of_a_table_that_cannot_be_read(form: str, tmp_path: Path) -> None:
     new_suite(form, tmp_path / "mine")
     for table in (tmp_path / "mine").glob("*.csv"):

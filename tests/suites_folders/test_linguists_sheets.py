@@ -106,7 +106,8 @@ def test_four_sheets_with_a_linguists_mistakes_are_clean_after_one_round(tmp_pat
     assert "is already the id of row 6" in said["questions.xlsx", 7]
     assert placed(first["situations"]) == [("situations.xlsx", 3, "id"), ("situations.xlsx", 2, "best")]
     assert any("only the quotation marks differ" in one.message for one in first["situations"])
-    assert "'1' is already the id of row 2. Give every row its own id." in [one.message for one in first["table"]]
+    twice = "'1' is already the id of row 2, which has the same culture. Keep one of the two rows, or change its id."
+    assert twice in [one.message for one in first["table"]]
     assert placed(first["table"]) == [("table.xlsx", 2, "A"), ("table.xlsx", 3, "id")]
     second = folders(tmp_path, mended=True)
     assert {name: check_folder(folder).errors for name, folder in second.items()} == {name: [] for name in second}

@@ -78,7 +78,7 @@ def test_commands_alone_take_a_benchmark_from_its_files_to_a_report_and_sheets(
     shutil.copytree(MAPPINGS / name, name)
     assert asked("suite", "add", name) == ""
     (task_name,) = check_folder(name).tasks
-    task = kapwa.load_task(f"{name}/{task_name}", **({"variant": "local/inst-4"} if task_name == "saq" else {}))
+    task = kapwa.load_task(f"{name}/{task_name}", variant="local/inst-4" if task_name == "saq" else None)
     first, *_ = items = task.items()
     assert (len(items), len({item.culture for item in items})) == (rows, cultures)
     assert {item.language for item in items} == languages

@@ -345,6 +345,7 @@ def test_intervals_of_overlap_hold() -> None:
         ("q,Kenya,en,Rain?,Yes;No,,nan;1,", "shares", "'nan' is not a share"),
         ("q,Kenya,en,Rain?,Yes;No,60;40;3,,", "counts", "has 3 numbers for 2 options"),
         ("q,Kenya,en,Rain?,Yes;No,0;0,,", "counts", "says that nobody chose any option"),
+        ("q,Kenya,en,Rain?,Yes;No,60;40,,90", "people", "is 90, but the counts add up to 100"),
         ("q,Kenya,en,Rain?,Yes;No,,0.4;0.6,0", "people", "'0' is not a whole number from 1"),
         ("p,Kenya,en,Rain?,Yes;No;Snow,1;2;3,,", "options", "has 3 options; row 2 asks the same question with 2"),
         (

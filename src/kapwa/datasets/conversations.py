@@ -100,10 +100,10 @@ def _media(cell: Any, row: ValidationInfo) -> tuple[Media, ...]:
 def _at_hand(files: Sequence[NamedFile], row: ValidationInfo) -> tuple[Media, ...]:
     """Return media with the places of their files; refuse what does not lie in the data's folder as it is named."""
     folder = (MEDIA_FOLDER.get() or row.data["origin"].path.parent).resolve()
-    return tuple(_found(file, folder) for file in files)
+    return tuple(_sound_file(file, folder) for file in files)
 
 
-def _found(media: NamedFile, folder: Path) -> Media:
+def _sound_file(media: NamedFile, folder: Path) -> Media:
     try:
         file = (folder / media.path).resolve()
         size = file.stat().st_size if file.is_file() else None

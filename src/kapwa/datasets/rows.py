@@ -33,12 +33,13 @@ from pydantic_core import PydanticCustomError
 
 from kapwa.datasets.card import Tag
 from kapwa.datasets.findings import Finding, Severity
-from kapwa.datasets.tables import Record, Table, stray_rows, written_value
-from kapwa.datasets.text_checks import WrittenText, find_lost_letters
+from kapwa.datasets.tables import Record, Table, WrittenText, find_lost_letters, stray_rows, written_value
 from kapwa.errors import DataError, nearest
 from kapwa.languages.codes import NO_TAG, tag_hint
 
 SEPARATOR = ";"
+_OTHER_JSON = "holds JSON that is no list of texts or numbers."
+_AS_TEXTS = 'Separate texts by ";", or write a list of them: ["tea", "coffee"].'
 TRUE_WORDS, _FALSE_WORDS = ("true", "yes", "1", "x"), ("", "false", "no", "0")
 MOST_VOTES = 1_000_000
 _SIGNS = re.compile(r"[\s_-]+")
@@ -94,15 +95,6 @@ def split_texts(cell: Any) -> tuple[str, ...]:
     return tuple(text for piece in pieces if (text := str(piece).strip()))
 
 
-def _texts(cell: Any) -> tuple[str, ...]:
-    """Read a cell as texts; refuse other JSON, which would be taken for the words of one."""
-    texts = split_texts(cell)
-    if isinstance(cell, str) and texts and texts[0].startswith(("[", "{")) and written_value(cell) is not None:
-        hint = 'Separate texts by \';\', or write a list of them: ["tea", "coffee"].'
-        raise cell_error("holds JSON that is no list of texts or numbers.", hint)
-    return texts
-
-
 def _plain_name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise cell_error(f"{text[:40]!r} is not a plain name.", "Use letters, digits, '-', '_' and '.'.")
@@ -144,7 +136,7 @@ TEXT = {"type": ["string", "null"]}
 _FILLED = {"type": "string", "pattern": r"\S"}
 _LIST = {"type": "array", "items": {"type": ["string", "number"]}}
 _FILLED_LIST = {"type": "array", "items": {"type": ["string", "number"], "pattern": r"\S"}, "minItems": 1}
-_SPLIT = BeforeValidator(_texts)
+_SPLIT = BeforeValidator(split_texts)
 Text = Annotated[str, StringConstraints(strip_whitespace=True), WithJsonSchema(TEXT)]
 Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), WithJsonSchema(_FILLED)]
 # An id that may stand in the name of a variant or a file.
@@ -193,6 +185,13 @@ class Row(BaseModel):
 
 
 RowT = TypeVar("RowT", bound=Row)
+
+
+class NotedRow(Row):
+    """A row with columns for its writers, which are kept out of every prompt and score."""
+
+    notes: Text = Field("", description="The writers' own; never asked or scored.")
+    source: Text = Field("", description="The writers' own; never asked or scored.")
 
 
 class RowsRead(NamedTuple, Generic[RowT]):
@@ -301,10 +300,15 @@ def _validated(cells: Sequence[dict[str, Any]], model: type[RowT]) -> tuple[list
         if before != row["origin"].row and key[0]:
             name, *others = model.unique
             same = f", which has the same {' and '.join(others)}" if others else ""
-            remedy = "Keep one of the two rows." if others else f"Give every row its own {name}."
+            remedy = f"Keep one of the two rows, or change its {name}." if others else f"Give every row its own {name}."
             message = f"{key[0]!r} is already the {name} of row {before}{same}."
             wrong.append(row["origin"].problem(message, columns[0], remedy))
+    lists = [name for name, field in model.model_fields.items() if field.annotation == tuple[str, ...]]
     for sound in rows:
+        for name in lists:
+            texts = getattr(sound, name)
+            if texts and texts[0].startswith(("[", "{")) and written_value(SEPARATOR.join(texts)) is not None:
+                wrong.append(sound.origin.problem(_OTHER_JSON, aliases[name], _AS_TEXTS))
         for name, message, hint in sound.contradictions():
             wrong.append(sound.origin.problem(message, aliases.get(name, name), hint))
     faulty = {problem.row for problem in wrong}

@@ -87,7 +87,7 @@ def linked(items: Sequence[Item]) -> list[Item]:
     if all(step.isdecimal() for step in steps):
         steps.sort(key=int)
     clusters: dict[str, str] = {}
-    told = []
+    every = []
     for item in items:
         if "group" in item.fields:
             members, name = groups[group_of(item)], item.fields["group"]
@@ -96,8 +96,8 @@ def linked(items: Sequence[Item]) -> list[Item]:
                 raise DataError(message, column="step", hint="Name a step in every row of a group, or in none.")
             fields = {**item.fields, "group_size": len(members), "steps": steps}
             item = replace(item, fields=fields, cluster=clusters.setdefault(name, item.cluster))  # noqa: PLW2901
-        told.append(item)
-    return told
+        every.append(item)
+    return every
 
 
 def group_of(item: Item) -> tuple[str, str, str]:

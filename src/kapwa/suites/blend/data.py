@@ -9,8 +9,7 @@ from pathlib import Path
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
 from kapwa.datasets.packs import DataSet, children, locate, odd_names, table_files
-from kapwa.datasets.tables import read_records, shipped_card
-from kapwa.datasets.text_checks import find_lost_letters
+from kapwa.datasets.tables import find_lost_letters, read_records, shipped_card
 from kapwa.errors import DataError, raise_first
 from kapwa.suites.blend.form import read_tables
 from kapwa.suites.blend.prompts import PromptBook, Templates, read_prompts, written_prompts

@@ -22,8 +22,8 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
+    NotedRow,
     Origin,
-    Row,
     Text,
     Texts,
     WrittenIn,
@@ -40,12 +40,11 @@ from kapwa.suites.blend.questions import KINDS, Entry, Group, Kind, Question, ki
 MANY_LANGUAGES = "mul"
 LOCAL_NAMES, ENGLISH_NAMES = WrittenIn("", prose=False), WrittenIn("en", prose=False)
 _FILL = "Every row needs one."
-_OWN_NOTE = "The writers' own; never asked or scored."
 Given = tuple[Group, Origin, bool]  # where it was written, and whether it says that there is no answer
 _Count = Annotated[int | None, whole(least=0)]
 
 
-class QuestionRow(GroupedRow, Conversed):
+class QuestionRow(GroupedRow, Conversed, NotedRow):
     """One question as a community was asked it, and in English; or in its own language alone."""
 
     unique: ClassVar[tuple[str, ...]] = ("id", "culture")
@@ -63,8 +62,6 @@ class QuestionRow(GroupedRow, Conversed):
     no_answer: _Count = Field(None, alias="no-answer", description="How many said that there is no answer.")
     not_applicable: _Count = Field(None, alias="not-applicable", description="How many said that it does not apply.")
     culture: Culture = Field("", description="Whose question it is, where the card does not say.")
-    notes: Text = Field("", description=_OWN_NOTE)
-    source: Text = Field("", description=_OWN_NOTE)
 
     @property
     def in_english(self) -> bool:
@@ -94,7 +91,7 @@ class QuestionRow(GroupedRow, Conversed):
             yield CellProblem("culture", message)
 
 
-class AnswerRow(Row):
+class AnswerRow(NotedRow):
     """Answers that mean the same, and how many people gave one of them (or, without votes, answers that are right)."""
 
     id: Filled = Field(description="The question.")
@@ -105,8 +102,6 @@ class AnswerRow(Row):
     is_answer: Annotated[Text, AfterValidator(one_of(("", "yes"), "a word for it"))] = Field(
         "", description="yes: an answer, though it reads like none ('none' drinks coffee there)."
     )
-    notes: Text = Field("", description=_OWN_NOTE)
-    source: Text = Field("", description=_OWN_NOTE)
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield missing votes where other rows have them."""

@@ -13,8 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.rows import Filled, Row, Text, known_part
-from kapwa.datasets.tables import Table
-from kapwa.datasets.text_checks import WrittenText
+from kapwa.datasets.tables import Table, WrittenText
 from kapwa.errors import UsageError, nearest
 from kapwa.languages.codes import name_of
 from kapwa.suites.blend.questions import Region

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, Row, Text, cell_error
+from kapwa.datasets.rows import LOCAL, NAMES, CellProblem, Filled, Language, NotedRow, Text, cell_error
 from kapwa.datasets.tables import Record, Table
 from kapwa.errors import DataError
 from kapwa.files import read_text
@@ -160,7 +160,7 @@ def _template_name(name: str) -> str:
     return name
 
 
-class Template(Row):
+class Template(NotedRow):
     """A prompt with its places {concept}, {identity} and, in English, {article}."""
 
     unique: ClassVar[tuple[str, ...]] = ("name",)
@@ -168,8 +168,6 @@ class Template(Row):
     text: Annotated[Filled, LOCAL] = Field(alias="template", description="The prompt with its places.")
     name: Annotated[Text, AfterValidator(_template_name)] = Field("", description="What tells its texts apart.")
     language: Language = Field("", description="In which language it is, where the card does not say.")
-    notes: Text = Field("", description="The writers' own; never asked or scored.")
-    source: Text = Field("", description="The writers' own; never asked or scored.")
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -219,7 +217,7 @@ class Template(Row):
         return _PLACE.sub(lambda place: values.get(place[1], place[0]), self.text)
 
 
-class Named(Row):
+class Named(NotedRow):
     """Something that prompts name: by its name, or as its texts say it is written in a language."""
 
     model_config = ConfigDict(extra="allow")
@@ -229,8 +227,6 @@ class Named(Row):
 
     name: Annotated[Filled, NAMES]
     text: Annotated[Text, NAMES] = Field("", description="How prompts of any language write it, if not by its name.")
-    notes: Text = Field("", description="The writers' own; never asked or scored.")
-    source: Text = Field("", description="The writers' own; never asked or scored.")
 
     @property
     def texts(self) -> dict[str, str]:

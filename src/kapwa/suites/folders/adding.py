@@ -125,7 +125,7 @@ def _mapped_report(form: str, folder: Path, mapping: Path) -> CheckReport:
     from kapwa.suites.folders.layout import laid_out
 
     with laid_out(folder, mapping) as place:
-        converted = place.found
+        converted = place.converted
         report = CheckReport(form, str(folder), {}, [])
         if converted.tables:
             report = place.translated_report(_report(form, place.data))

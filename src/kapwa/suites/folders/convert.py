@@ -135,7 +135,7 @@ class MappedRow:
                 parts = [parts[key] for key in sorted(parts)]
             if name in self.mapping.to.numbers and isinstance(parts, list):
                 parts = list(map(str, parts))
-            if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
+            if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
                 message = "is no JSON list or object of texts."
                 self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')
                 return []

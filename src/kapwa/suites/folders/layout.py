@@ -31,7 +31,7 @@ class LaidOut:
 
     folder: Path
     source: Path
-    found: Converted
+    converted: Converted
     copied: Mapping[str, Path]
     form: MappedForm
 
@@ -57,7 +57,7 @@ class LaidOut:
 
     def _retold(self, message: str, path: str) -> str:
         """Return a message about a row of a form's table with the rows and places that the user knows."""
-        rows = self.found.tables.get(Path(path).stem, ())
+        rows = self.converted.tables.get(Path(path).stem, ())
 
         def source_row(match: re.Match[str]) -> str:
             number = int(match[1])
@@ -70,7 +70,7 @@ class LaidOut:
         if file.name in self.copied:
             original = self.copied[file.name]
             return original, row if original.name == file.name else None, column
-        rows = self.found.tables.get(file.stem, ())
+        rows = self.converted.tables.get(file.stem, ())
         if not rows:
             return self.source, None, column
         name = self.form.renamed.get(file.stem, {}).get(column or "", column or "")
@@ -86,7 +86,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
 
     Its tables are in memory alone (:func:`kapwa.datasets.tables.standing_in`), for a folder of people's answers might
     outlive their withdrawal; the card and the prompts beside the mapping are copied. What could not be read is in
-    ``found.problems``. Raises DataError for a mapping that is none.
+    ``converted.problems``. Raises DataError for a mapping that is none.
     """
     mapping = read_mapping(mapping_path)
     with _uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:

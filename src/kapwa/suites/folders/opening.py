@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,30 +105,27 @@ def open_task(
 
     folder = Path(data)
     with laid_out(folder if folder.is_dir() else folder.parent, mapping_path) as place:
-        raise_first(place.found.problems)
+        raise_first(place.converted.problems)
         try:
             opened = suite.open_task(task, place.data, selection, options)
         except DataError as error:
             raise place.translated(error) from None
-        card = _with_limits(opened.data.card, list(_rows_left_out(place.found)))
+        card = _with_limits(opened.data.card, place.converted)
     return _with_source(opened, name=folder.resolve().name, path=folder, card=card)
 
 
-def _rows_left_out(converted: Converted) -> Iterator[str]:
-    """Say in a sentence, for the report, how many rows were left out and why the first was."""
-    if converted.left_out:
-        first = converted.left_out[0]
-        place = f"row {first.row} of {Path(first.path or '').name}"
-        column = f", column {first.column!r}" if first.column else ""
-        yield (
-            f"Rows left out because something is wrong with them: {converted.rows_left_out} (the first is {place}"
-            f"{column}: {first.message.rstrip('.')}). 'kapwa data check' lists them all."
-        )
-
-
-def _with_limits(card: Mapping[str, Any], limits: Sequence[str]) -> Mapping[str, Any]:
-    """Return a card with further limits, which the report prints."""
-    return {**card, "limits": [*card.get("limits", ()), *limits]} if limits else card
+def _with_limits(card: Mapping[str, Any], converted: Converted) -> Mapping[str, Any]:
+    """Return a card whose limits, which the report prints, say how many rows were left out and why the first was."""
+    if not converted.left_out:
+        return card
+    first = converted.left_out[0]
+    place = f"row {first.row} of {Path(first.path or '').name}"
+    column = f", column {first.column!r}" if first.column else ""
+    limit = (
+        f"Rows left out because something is wrong with them: {converted.rows_left_out} (the first is {place}"
+        f"{column}: {first.message.rstrip('.')}). 'kapwa data check' lists them all."
+    )
+    return {**card, "limits": [*card.get("limits", ()), limit]}
 
 
 def _with_source(task: Task, **changes: Any) -> Task:

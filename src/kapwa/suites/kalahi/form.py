@@ -18,6 +18,7 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
+    NotedRow,
     Origin,
     Text,
     Texts,
@@ -42,7 +43,7 @@ SEVERAL = "Write at least three responses, separated by ';'."
 PARTS_OF = {"full": PARTS, "partial": PARTS[1:], "unenriched": ("context", "instruction")}
 
 
-class Situation(GroupedRow, Conversed):
+class Situation(GroupedRow, Conversed, NotedRow):
     """One variation of a situation; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -62,9 +63,6 @@ class Situation(GroupedRow, Conversed):
     base: YesNo = Field(False, description="Whether this row stands for its cluster in the unenriched variant.")
     culture: Culture = Field("", description="Whose situation it is, where the card does not say.")
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
-    # The writers' own; they are kept out of every prompt and score.
-    notes: Text = Field("", description="The writers' own; never asked or scored.")
-    source: Text = Field("", description="The writers' own; never asked or scored.")
     user_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
     context_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")
     personal_situation_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report.")

@@ -21,6 +21,7 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
+    NotedRow,
     Text,
     Texts,
 )
@@ -37,7 +38,7 @@ _MOST = 1000.0
 _WRITE = f"Write a number other than 0, negative for what an answer should not have, or one of {', '.join(WEIGHTS)}."
 
 
-class LongQuestion(Conversed):
+class LongQuestion(Conversed, NotedRow):
     """One question with the criteria of its answers; lists may be texts parted by ';'."""
 
     unique: ClassVar[tuple[str, ...]] = ("id",)
@@ -50,9 +51,6 @@ class LongQuestion(Conversed):
     topic: Text = Field("", description="What it is about.")
     culture: Culture = Field("", description="Whose question it is, where the card does not say.")
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
-    # The writers' own; they are kept out of every prompt and score.
-    notes: Text = Field("", description="The writers' own; never asked or scored.")
-    source: Text = Field("", description="The writers' own; never asked or scored.")
     question_en: Annotated[Text, ENGLISH] = Field("", description="In English, for readers of a report and for judges.")
     criteria_en: Annotated[Texts, ENGLISH] = Field((), description="In English, one for each criterion.")
 

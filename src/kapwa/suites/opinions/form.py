@@ -15,6 +15,7 @@ from kapwa.datasets.rows import (
     Filled,
     FilledTexts,
     Language,
+    NotedRow,
     PlainName,
     Row,
     Text,
@@ -30,7 +31,7 @@ _NUMBERS = {
 _PLACE = re.compile(r"\{(question|options|culture)\}")
 
 
-class Opinion(Row):
+class Opinion(NotedRow):
     """How the people of one culture answered one question."""
 
     unique: ClassVar[tuple[str, ...]] = ("question_id", "culture")
@@ -44,8 +45,6 @@ class Opinion(Row):
     culture: Culture = Field("", description="Whose answers they are, where the card does not say.")
     language: Language = Field("", description="In which language (BCP-47), where the card does not say.")
     topic: Text = Field("", description="What it is about, such as family.")
-    notes: Text = Field("", description="The writers' own; never asked or scored.")
-    source: Text = Field("", description="The writers' own; never asked or scored.")
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -78,6 +77,9 @@ class Opinion(Row):
             yield CellProblem(name, message, "Write one for each, parted by ';'; 0 where nobody chose it.")
         elif not sum(self.numbers):
             yield CellProblem(name, "says that nobody chose any option.", "Leave the row out.")
+        elif self.people not in (None, self.answered):
+            message = f"is {self.people}, but the counts add up to {self.answered}."
+            yield CellProblem("people", message, "Leave it empty beside counts; of weighted answers write shares.")
 
 
 class Prompt(Row):

@@ -51,9 +51,7 @@ def read_choice(text: str, options: Sequence[str]) -> int | None:
     if plain in words:
         return words.index(plain)
     letters = {letter.upper() for letter in _LETTER.findall(text)}
-    return (
-        ALL_LETTERS.index(letters.pop()) if len(letters) == 1 and letters <= set(ALL_LETTERS[: len(options)]) else None
-    )
+    return ALL_LETTERS.index(letters.pop()) if len(letters) == 1 and letters <= set(ALL_LETTERS[: len(words)]) else None
 
 
 def read_percentages(text: str, options: int) -> Shares | None:
@@ -189,14 +187,11 @@ def _compared(items: Sequence[Item], samples: int) -> Iterator[tuple[Item, str, 
             yield item, "no preference", _uniform(item), people
             if len(group) > 1:
                 yield item, "another culture's answers", np.delete(shares, place, axis=0), people
-            n, drawn = item.fields["people"], np.random.default_rng(int.from_bytes(lot(0, item.id)))
-            if samples or n:
-                yield (
-                    item,
-                    "people drawn again",
-                    drawn.multinomial(samples or n, people, _DRAWS) / (samples or n),
-                    people,
-                )
+            drawn = np.random.default_rng(int.from_bytes(lot(0, item.id)))
+            n = item.fields["people"]
+            size = samples or n
+            if size:
+                yield item, "people drawn again", drawn.multinomial(size, people, _DRAWS) / size, people
             counts = np.rint(people * (n or 0)).astype(np.int64)
             if counts.sum() > 1:
                 half = drawn.multivariate_hypergeometric(counts, int(counts.sum()) // 2, _DRAWS)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import polars as pl
 
@@ -20,9 +20,12 @@ from kapwa.suites.opinions.shares import people_of
 from kapwa.suites.opinions.variants import VARIANTS
 from kapwa.suites.varying import Samples, check_draws
 
-SAMPLES, TEMPERATURE = 20, 1.0
-# A letter, or a line for each option.
-NEW_TOKENS = {"samples": 16, "stated": 200}
+# What may be set for each way of asking; a reply is a letter, or a line for each option.
+USUAL: Mapping[How, Mapping[str, Any]] = {
+    "likelihood": {},
+    "samples": {"samples": 20, "temperature": 1.0, "max_new_tokens": 16},
+    "stated": {"max_new_tokens": 200},
+}
 
 
 def build_items(survey: Survey, variants: Sequence[str], *, stated: bool) -> list[Item]:
@@ -58,14 +61,6 @@ def letter_requests(items: Sequence[Item]) -> Iterator[Request]:
         yield Request(item.id, item.variant, "score", (Message("user", item.fields["prompt"]),), letters)
 
 
-# Which way of asking each option is of.
-_WAYS_OF = {
-    "samples": "--how samples",
-    "temperature": "--how samples",
-    "max_new_tokens": "--how samples or --how stated",
-}
-
-
 def opinion_table(items: Sequence[Item]) -> pl.DataFrame:
     """Return one row per item: its prompt, how people answered, and how many they are (null: not known)."""
     rows = [
@@ -87,16 +82,13 @@ def open_survey(name: str, data: str | Path | None, selection: Selection, option
     values that cannot be, and for options of another way of asking.
     """
     how = cast("How", options.get("how", "likelihood"))
-    if how not in get_args(How):
-        raise UsageError(f"There is no way {how!r} to ask {name}.", hint=nearest(str(how), get_args(How)))
-    usual = {"samples": SAMPLES, "temperature": TEMPERATURE} if how == "samples" else {}
-    usual |= {"max_new_tokens": NEW_TOKENS[how]} if how in NEW_TOKENS else {}
-    settings: dict[str, Any] = {**usual, **{key: value for key, value in options.items() if key not in ("how", "seed")}}
+    if how not in USUAL:
+        raise UsageError(f"There is no way {how!r} to ask {name}.", hint=nearest(str(how), USUAL))
+    settings = {**USUAL[how], **{key: value for key, value in options.items() if key not in ("how", "seed")}}
     for option, value in settings.items():
-        if option not in usual:
-            raise UsageError(
-                f"{option} is no option of --how {how}.", hint=f"Leave it out, or ask by {_WAYS_OF[option]}."
-            )
+        if option not in USUAL[how]:
+            ways = " or ".join(f"--how {way}" for way, usual in USUAL.items() if option in usual)
+            raise UsageError(f"{option} is no option of --how {how}.", hint=f"Leave it out, or ask by {ways}.")
         if option != "temperature":
             check_whole(option, value)
     length, samples = settings.get("max_new_tokens"), settings.get("samples", 0)
