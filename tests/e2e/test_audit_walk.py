@@ -64,7 +64,7 @@ def labelled_in_the_studio(folder: Path) -> pl.DataFrame:
     with serving(folder) as address, browsing() as chromium:
         # The first labels everything; the others some of it, which tells how far people agree.
         for place, errs, most in ((1, 0.0, DRAWN), (2, 0.0, 8), (3, 0.25, 8)):
-            who = Browser(chromium.new_context(), address, f"P{place}").arrive(codes[place], f"P{place}")
+            who = Browser(chromium.new_context(), address, f"P{place}").come_in(codes[place], f"P{place}")
             assert label(who, errs, most) == most
     command("studio", "results", "manila", "--kind", "audit", "-o", "labels", cwd=folder)
     return pl.read_csv(folder / "labels" / "audit.csv")

@@ -21,6 +21,8 @@ pytest.importorskip("ray.dashboard.optional_deps", reason="submitting jobs needs
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from tiny_models import save_model
 
+import warm
+
 TOKEN = "0123456789abcdef" * 4
 BIN = Path(sys.executable).parent
 PORTS = ("port", "dashboard-port", "dashboard-agent-listen-port", "ray-client-server-port")
@@ -130,7 +132,8 @@ def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(
 ) -> None:
     weights = save_model(tmp_path / "tiny", max_position_embeddings=4096, num_hidden_layers=16)
     command = ["kapwa", "run", "kalahi/mc", "--variant", "full", "--model", f"hf:{weights}", "--out"]
-    alone = subprocess.Popen([*command, str(tmp_path / "local")], env=head.environment, stderr=subprocess.DEVNULL)
+    here = [str(warm.programs() / "kapwa"), *command[1:], str(tmp_path / "local")]
+    alone = subprocess.Popen(here, env=head.environment, stderr=subprocess.DEVNULL)
     client = client_of(head)
     out = tmp_path / "ray"
     entrypoint = " ".join([*command, str(out), "--engine", "ray", "--replicas", "1", "--cpus-per-replica", "1"])

@@ -44,8 +44,8 @@ def test_back_shows_nothing_of_whoever_left_a_shared_phone(served: tuple[str, st
             assert "Lihim na pangalan" not in page.locator("body").inner_html()
 
 
-def sample(pack: str, n: int) -> list[dict[str, str]]:
-    """The first ``n`` situations of a sample pack as the fields of the writing desk."""
+def sample(pack: str) -> list[dict[str, str]]:
+    """The situations of a sample pack as the fields of the writing desk."""
     from kapwa.suites.kalahi.data import read_situations
 
     items, _ = read_situations(f"sample:{pack}")
@@ -56,7 +56,7 @@ def sample(pack: str, n: int) -> list[dict[str, str]]:
             fields |= {f"{group}_{place}": text for place, text in enumerate(item.fields[group], start=1)}
         place = item.fields["relevant"].index(item.fields["best"]) + 1
         found.append({**fields, "best": str(place), "language": item.language, "category": item.category})
-    return found[:n]
+    return found
 
 
 def write(who: Browser, fields: dict[str, str], path: str = "/p/bayan/situations/new/") -> int:
@@ -86,8 +86,9 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
 
         def somebody(code: str, name: str) -> Browser:
             context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
-            everybody.append(Browser(context, address, name).arrive(code, name))
-            return everybody[-1]
+            who = Browser(context, address, name)
+            everybody.append(who.come_in(code, name) if everybody else who.arrive(code, name))
+            return who
 
         ana = somebody(code, "Ana")
         ana.go("/p/bayan/settings/")
@@ -116,16 +117,15 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         berto.follow("Make a situation from this answer")
         berto.look("desk-of-an-answer")
 
-        # Four situations of two people, and one more whose writer will withdraw.
-        filipino = [write(berto, fields) for fields in sample("filipino", 2)]
-        arabic = [write(huda, fields) for fields in sample("egyptian", 2)]
-        withdrawn = write(edo, {**sample("filipino", 4)[3], "user": CANARY})
-        huda.go(f"/p/bayan/situations/{arabic[0]}/edit/")
+        # Two situations of two people, and one more whose writer will withdraw.
+        filipino = write(berto, sample("filipino")[0])
+        arabic = write(huda, sample("egyptian")[0])
+        withdrawn = write(edo, {**sample("filipino")[3], "user": CANARY})
+        huda.go(f"/p/bayan/situations/{arabic}/edit/")
         assert huda.page.locator("#context").evaluate("e => getComputedStyle(e).direction") == "rtl"
-        for writer, numbers in ((berto, filipino), (huda, arabic), (edo, [withdrawn])):
-            for number in numbers:
-                writer.page.goto(f"{address}/p/bayan/situations/{number}/")
-                writer.press("Send to review")
+        for writer, number in ((berto, filipino), (huda, arabic), (edo, withdrawn)):
+            writer.page.goto(f"{address}/p/bayan/situations/{number}/")
+            writer.press("Send to review")
 
         # A session: blind votes, reveal, discussion, a change for a reason, another round, acceptance.
         dina.go("/p/bayan/sessions/")
@@ -149,23 +149,21 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
             dina.page.goto(f"{address}/p/bayan/situations/{number}/")
             assert "accepted" in dina.page.locator("h1").inner_text()
 
-        vote(huda, filipino[0], "Should be changed")
-        vote(edo, filipino[0])
+        vote(huda, filipino, "Should be changed")
+        vote(edo, filipino)
         assert edo.page.locator("table").count() == 0
         edo.look("blind")
-        dina.page.goto(f"{address}/p/bayan/situations/{filipino[0]}/")
+        dina.page.goto(f"{address}/p/bayan/situations/{filipino}/")
         dina.press("Reveal the votes")
-        edo.page.goto(f"{address}/p/bayan/situations/{filipino[0]}/")
+        edo.page.goto(f"{address}/p/bayan/situations/{filipino}/")
         edo.page.get_by_label("Write something").fill("Sa amin, iba ang sinasabi.")
         edo.page.get_by_label("Mark this as a disagreement").check()
         edo.press("Send")
         edo.look("discussion")
-        change(ana, filipino[0], "Ano ang dapat kong gawin?")
+        change(ana, filipino, "Ano ang dapat kong gawin?")
         ana.look("changed")
-        for number in filipino:
-            accept(number, huda, edo, dina)
-        for number in arabic:
-            accept(number, berto, edo, dina)
+        accept(filipino, huda, edo, dina)
+        accept(arabic, berto, edo, dina)
         accept(withdrawn, berto, huda, dina)
 
         # Edo takes everything back: his situation goes, and his votes do not count.
@@ -183,8 +181,8 @@ def test_two_communities_make_a_release_in_the_browser(served: tuple[str, str], 
         ana.look("frozen")
 
         # A word changes, and is reviewed again.
-        change(ana, arabic[1], "ماذا أفعل الآن؟")
-        accept(arabic[1], berto, dina)
+        change(ana, arabic, "ماذا أفعل الآن؟")
+        accept(arabic, berto, dina)
         huda.go("/p/bayan/")
         ana.go("/p/bayan/log/")
         assert [one.complaints for one in everybody] == [[] for _ in everybody]
@@ -216,7 +214,7 @@ def run_releases(folder: Path) -> None:
     }
     assert "ماذا أفعل الآن؟" in texts["2.0.0"]
     assert "ماذا أفعل الآن؟" not in texts["1.0.0"]
-    assert len(texts["1.0.0"].splitlines()) == len(texts["2.0.0"].splitlines()) == 4
+    assert len(texts["1.0.0"].splitlines()) == len(texts["2.0.0"].splitlines()) == 2
     kapwa("suite", "add", "releases/bayan-2.0.0", "--name", "bayan", cwd=folder)
     kapwa("run", "bayan/mc", "--model", "smollm2", "--limit", "1", "--out", "runs", cwd=folder)
     run = next((folder / "runs").iterdir())

@@ -24,7 +24,7 @@ def test_a_spreadsheet_comes_in_by_keyboard_alone(tmp_path: Path) -> None:
     with serving(tmp_path, "baryo") as address, browsing() as chromium:
         context = chromium.new_context(viewport=DESKTOP, locale="en-GB")
         (code,) = invited(tmp_path, "baryo", "writer")
-        berto = Browser(context, address, "Berto").arrive(code, "Berto")
+        berto = Browser(context, address, "Berto").come_in(code, "Berto")
         berto.go("/p/baryo/import/")
         berto.page.locator("#file").set_input_files(table)
         berto.page.locator("#pasted").focus()

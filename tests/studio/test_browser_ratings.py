@@ -49,7 +49,7 @@ def test_two_communities_judge_on_phones(served: tuple[str, dict[str, list[str]]
 
         def come(name: str, place: int) -> Browser:
             context = chromium.new_context()
-            found = Browser(context, address, name).arrive(codes[name][place], f"P{place}")
+            found = Browser(context, address, name).come_in(codes[name][place], f"P{place}")
             context.add_cookies([{"name": "django_language", "value": CULTURES[name][0], "url": address}])
             return found
 
@@ -66,7 +66,7 @@ def test_two_communities_judge_on_phones(served: tuple[str, dict[str, list[str]]
             assert arab.page.locator("html[lang=ar][dir=rtl]").count() == 1
             assert korean.complaints == arab.complaints == []
         for name, kinds in (("seoul", ("errors", "pairs")), ("misr", ("baseline", "adaptation"))):
-            head = Browser(chromium.new_context(), address, name).arrive(codes[name][0], "Ana")
+            head = Browser(chromium.new_context(), address, name).come_in(codes[name][0], "Ana")
             head.go(f"/p/{name}/results/")
             for kind in kinds:
                 head.go(f"/p/{name}/results/{kind}/")

@@ -37,7 +37,7 @@ def test_a_coordinator_and_a_scribe_look_after_quality(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", ANSWERS], cwd=tmp_path, env=here, check=True)
     (scribe,) = invited(tmp_path, "araw", "scribe")
     with serving(tmp_path, "araw") as address, browsing() as browser:
-        ana = Browser(browser.new_context(), address, "ana").arrive(code, "Ana")
+        ana = Browser(browser.new_context(), address, "ana").come_in(code, "Ana")
         ana.go("/p/araw/checks/")
         ana.go("/p/araw/quality/answers/")
         with ana.page.expect_navigation():
@@ -47,7 +47,7 @@ def test_a_coordinator_and_a_scribe_look_after_quality(tmp_path: Path) -> None:
         ana.page.get_by_label("What you saw in the answers").fill("모두 몰라요")
         ana.press("Ask to set them aside")
         person = ana.page.url
-        dina = Browser(browser.new_context(), address, "dina").arrive(scribe, "Dina")
+        dina = Browser(browser.new_context(), address, "dina").come_in(scribe, "Dina")
         dina.page.goto(person)
         dina.press("I agree: set them aside")
         dina.look("set aside")
