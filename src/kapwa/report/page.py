@@ -74,15 +74,15 @@ def build_report(
     :func:`kapwa.report.people.people_blocks` raises, and DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
-    said: list[dict[str, Any]] = []
+    blocks: list[Block] = []
     labelled: Sequence[LabelColumn] = ()
     if people:
         from kapwa.report.audit import audits_of, blocks_of, label_columns
         from kapwa.report.people import people_blocks
 
-        said += people_blocks(runs, views, people)
+        blocks += people_blocks(runs, views, people)
         audits = audits_of(runs, people)
-        said += blocks_of(audits)
+        blocks += blocks_of(audits)
         labelled = label_columns(views, audits)
     labels = [label for view in views for label in view.labels]
     grouped: Mapping[str, str] = {}
@@ -102,11 +102,11 @@ def build_report(
         without = errata_parts(views, errata)
     if out.suffix:
         place = _Answers(None, answers, browsed.ROOM // len(views))
-        write_text(out, _page(views, said, place, equal_within, grouped, without, labelled))
+        write_text(out, _page(views, blocks, place, equal_within, grouped, without, labelled))
         return out
     with filling(out) as folder:
         place = _Answers(folder, None, 0)
-        write_text(folder / "index.html", _page(views, said, place, equal_within, grouped, without, labelled))
+        write_text(folder / "index.html", _page(views, blocks, place, equal_within, grouped, without, labelled))
     return out / "index.html"
 
 
