@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import kapwa
+from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS, Answer, ContinuationScore, Item, Response
 from kapwa.suites.kalahi.form import reference_response
 from kapwa.suites.kalahi.mc import MC_METRICS, judge_mc, mc_requests
@@ -18,7 +19,7 @@ def situation(
     number: int = 1,
     *,
     relevant: tuple[str, ...] = ("Oo po.", "Sige", "Tara na."),
-    irrelevant=("Ayaw.", "Hindi!", "Bakit?"),
+    irrelevant: tuple[str, ...] = ("Ayaw.", "Hindi!", "Bakit?"),
 ) -> Item:
     fields = {
         "prompt": f"Tanong {number}?",
@@ -112,6 +113,11 @@ def test_a_failed_item_has_no_value_and_is_counted() -> None:
     assert lost["value"].null_count() == len(MC_METRICS) == len(lost)
     assert set(lost["outcome"]) == {"failed"}
     assert judged.tables["continuations"]["item_id"].unique().to_list() == ["0001"]
+
+
+def test_an_answer_to_another_item_is_refused() -> None:
+    with pytest.raises(UsageError, match="not among the items judged"):
+        judge_mc([situation(1)], [answer(situation(2), lambda _: -1.0)])
 
 
 def test_without_closing_tokens_there_are_no_reference_values() -> None:

@@ -60,18 +60,16 @@ def build_report(
     """Write the report of ``runs`` to ``out`` (one HTML file, whole or not at all) and return its page.
 
     An ``out`` without an ending is a folder: ``index.html`` in it, and beside it every answer in pages of their own,
-    every estimate (``scores``) and every two systems compared (``comparisons``), as CSV and JSON; other files in it
-    stay.
+    every estimate (``scores``) and every two systems compared (``comparisons``), as CSV and JSON; others stay.
 
     ``people``: forms that people filled in (choices, ratings) and their keys, or folders that hold them, and folders of
     draws that they labelled. ``answers``: how many questions of each task readers can search with every answer; None
     for all, else what fits in a page that can be mailed. ``same``: names of systems and their runs
-    (:func:`kapwa.runs.systems.systems_of`).
-    ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``: the file of
-    :func:`kapwa.report.paper_tables.paper_table`; readers filter the board by them. ``errata``: scores are told
-    without the items confirmed there, too (:mod:`kapwa.report.errata`). The page is a function of these alone: the same
-    give the same bytes. Raises UsageError when there are no runs, what
-    :func:`kapwa.report.people.people_blocks` raises, and DataError for a file of groups that names no system.
+    (:func:`kapwa.runs.systems.systems_of`). ``equal_within``: see :func:`kapwa.stats.tables.compare_runs`. ``groups``:
+    the file of :func:`kapwa.report.paper_tables.paper_table`; readers filter the board by them. ``errata``: scores are
+    told without the items confirmed there, too (:mod:`kapwa.report.errata`). The page is a function of these alone: the
+    same give the same bytes. Raises UsageError when there are no runs, what :func:`kapwa.report.people.people_blocks`
+    raises, and DataError for a file of groups that names no system.
     """
     views = arrange(runs, same)
     blocks: list[Block] = []

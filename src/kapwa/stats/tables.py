@@ -297,10 +297,9 @@ def _by_label(
         for label, cultures in cultures_of.items():
             within = [pair for pair in pairs if pair[1].culture in cultures]
             means = _pooled_table("runs", within, metrics, **settings)
-            others = each.filter(pl.col("culture").is_in(list(cultures))).join(
-                means, on=["metric", "variant"], how="anti"
-            )
-            rows = pl.concat([means, others.filter(measured)], how="diagonal")
+            single = each.filter(pl.col("culture").is_in(list(cultures)))
+            single = single.join(means, on=["metric", "variant"], how="anti").filter(measured)
+            rows = pl.concat([means, single], how="diagonal")
             tables.append(rows.with_columns(label_kind=pl.lit(kind), label=pl.lit(label)))
     return pl.concat(tables)
 

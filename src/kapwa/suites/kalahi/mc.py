@@ -22,7 +22,7 @@ from kapwa.files import table_rows
 from kapwa.metrics.likelihood import NORMS, mc1, mc2, mc2_reference, mc3, normalised
 from kapwa.records import Answer, ContinuationScore, Floor, Item, Message, Params, Request
 from kapwa.suites.base import Judged, Task, metrics_of
-from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row
+from kapwa.suites.items import CASE_SCHEMA, by_culture, item_columns, score_frame, score_row, unknown_item
 from kapwa.suites.kalahi.form import GROUPS, reference_response, situation_case, situation_table
 from kapwa.suites.kalahi.variants import VARIANTS
 
@@ -66,19 +66,27 @@ class _Scored(NamedTuple):
 def judge_mc(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """Turn log-probabilities into MC1, MC2 and MC3 rows, a continuation table and the report's cases.
 
-    Items without an answer, or with a failed one, get a null value and the outcome "failed".
+    Items without an answer, or with a failed one, get a null value and the outcome "failed". Raises UsageError for an
+    answer to an item that is not judged.
     """
-    asked = {(a.request.item_id, a.request.variant): a for a in answers if not a.response.failed}
+    judged = {(item.id, item.variant) for item in items}
+    asked: dict[tuple[str, str], Answer] = {}
+    for answer in answers:
+        key = answer.request.item_id, answer.request.variant
+        if key not in judged:
+            raise unknown_item(answer.request)
+        if not answer.response.failed:
+            asked[key] = answer
     scores: list[dict[str, Any]] = []
     continuations: list[dict[str, Any]] = []
     cases: list[dict[str, Any]] = []
     for item in items:
-        answer = asked.get((item.id, item.variant))
-        if answer is None:
+        answered = asked.get((item.id, item.variant))
+        if answered is None:
             scores += [score_row(item, name, None, "failed") for name in MC_METRICS]
             continue
-        assert answer.response.logprobs is not None
-        by_text = dict(zip(answer.request.continuations, answer.response.logprobs, strict=True))
+        assert answered.response.logprobs is not None
+        by_text = dict(zip(answered.request.continuations, answered.response.logprobs, strict=True))
         relevant = item.fields["relevant"]
         texts = (*relevant, *item.fields["irrelevant"])
         reference = [by_text[reference_response(text)] for text in texts]
