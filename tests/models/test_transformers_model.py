@@ -2,13 +2,13 @@
 
 import math
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tiny_models import save_model, train_tokenizer
 
-import warm
 from kapwa.models import generation, scoring
 from kapwa.models.base import ModelOptions
 from kapwa.models.transformers import load
@@ -378,6 +378,5 @@ def test_answers_on_a_gpu_are_those_of_the_cpu(folder, dtype, nats_a_token):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is at hand: the benchmark would run")
 def test_the_benchmark_on_a_gpu_says_when_there_is_none():
     script = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
-    command = [warm.programs() / "python", "-c", f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert done.stdout == "torch finds no GPU here: nothing was measured.\n"
