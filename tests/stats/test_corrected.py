@@ -81,30 +81,32 @@ def plain(rows: Data, level: float = 0.95) -> tuple[float, float, float, float]:
         effect = max(squared / (spread / (len(seen) - 1)), 1.0) if spread > 1e-12 else 0.0
         kish = 1 / sum(sum(part[k] for k in seen if clusters[k] == g) ** 2 for g in groups)
         size = len(seen) * people * (1 - people) / spread / effect if effect and 0 < people < 1 else kish
-        # Four pairs of label and score together weigh as two such answers.
-        pairs = {("pair", y, f): 0.5 / (size + 2) for y in (0, 1) for f in (0, 1)}
-        rest = size / (size + 2)
-        mean_y, mean_f = rest * people + 1 / (size + 2), rest * judged + 1 / (size + 2)
-        factor = sqrt(len(groups) / (len(groups) - 1))
-        label: dict[Any, float] = {}
-        score: dict[Any, float] = {}
-        for k in inside:
-            g = clusters[k]
-            score[g] = score.get(g, 0.0) + (scores[k] - everywhere) / len(inside)
-            if k in part:
-                label[g] = label.get(g, 0.0) + factor * rest * part[k] * (labels[k] - mean_y)
-                score[g] -= factor * rest * part[k] * (scores[k] - mean_f)
-        for (kind, y, f), heavy in pairs.items():
-            label[kind, name, y, f] = heavy * (y - mean_y)
-            score[kind, name, y, f] = -heavy * (f - mean_f)
-        if len({scores[k] for k in seen}) == 1:
-            score = dict.fromkeys(score, 0.0)  # nothing tells how people's labels go with the scores
-        below = sum(v**2 for v in score.values())
-        lam = -sum(label.get(g, 0.0) * v for g, v in score.items()) / below if below > 0 else 0.0
-        lam = min(max(lam, 0.0), 1.0)
+        # Four pairs of label and score together weigh as two such answers; in the interval all strata share these two.
+        lam, leverage = 0.0, dict[Any, float]()
+        for added in (2, 2 / len(names)):
+            rest = size / (size + added)
+            mean_y, mean_f = (rest * mean + (1 - rest) / 2 for mean in (people, judged))
+            factor = sqrt(len(groups) / (len(groups) - 1))
+            label: dict[Any, float] = {}
+            score: dict[Any, float] = {}
+            for k in inside:
+                g = clusters[k]
+                score[g] = score.get(g, 0.0) + (scores[k] - everywhere) / len(inside)
+                if k in part:
+                    label[g] = label.get(g, 0.0) + factor * rest * part[k] * (labels[k] - mean_y)
+                    score[g] -= factor * rest * part[k] * (scores[k] - mean_f)
+            for y, f in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                label["pair", name, y, f] = (1 - rest) / 4 * (y - mean_y)
+                score["pair", name, y, f] = (1 - rest) / 4 * (mean_f - f)
+            if len({scores[k] for k in seen}) == 1:
+                score = dict.fromkeys(score, 0.0)  # nothing tells how people's labels go with the scores
+            below = sum(v**2 for v in score.values())
+            if added == 2 and below > 0:
+                lam = min(max(-sum(label.get(g, 0.0) * v for g, v in score.items()) / below, 0.0), 1.0)
+                leverage = {g: min(v**2 / below, 0.5) for g, v in score.items()}
         for g, v in score.items():
-            leverage = min(v**2 / below, 0.5) if below > 0 else 0.0
-            error[g] = error.get(g, 0.0) + (label.get(g, 0.0) + lam * v) / sqrt(1 - leverage) / len(names)
+            spread = (label.get(g, 0.0) + lam * v) / sqrt(1 - leverage.get(g, 0.0))
+            error[g] = error.get(g, 0.0) + spread / len(names)
         value += (people + lam * (everywhere - judged)) / len(names)
         centre += (mean_y + lam * (everywhere - mean_f)) / len(names)
         weight += lam / len(names)

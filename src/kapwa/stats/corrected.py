@@ -251,15 +251,18 @@ class _Residuals(NamedTuple):
     ahead: float
 
 
-def _residuals(audit: _Audit, clusters: int) -> _Residuals:
-    """Linearise people's mean and the scorer's mean of the labelled answers, weighted, in one stratum."""
+def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
+    """Linearise people's mean and the scorer's mean of the labelled answers, weighted, in one stratum.
+
+    ``added``: as how many labels the four pairs count.
+    """
     n, scores, labels = len(audit.scores), audit.scores, np.nan_to_num(audit.labels)
     weights = audit.weights / audit.weights.sum()
     ends = np.array([-1.0, 1.0] if audit.signed else [0.0, 1.0])
     # A pseudo-pair weighs as much as one of the independent right/wrong answers that tell as much as the labels do.
     sums = cluster_sums(audit.labels[:, None], audit.clusters, audit.weights)
     spread = (weights @ np.abs(labels) if audit.signed else sums.mean) - sums.mean**2
-    pseudo = PSEUDO_LABELS / (float(effective_size(sums, spread)[0]) + PSEUDO_LABELS)
+    pseudo = added / (float(effective_size(sums, spread)[0]) + added)
     people, scorer = float(weights @ labels), float(weights @ scores)
     padded = [(1 - pseudo) * mean + pseudo * float(ends.mean()) for mean in (people, scorer)]
     seen = int(sums.clusters[0])
@@ -277,17 +280,19 @@ def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
     """The corrected mean over strata, the part of the scorer in it, and what it saves; ``people``: their mean.
 
     The part minimises the sum of squares, so that this sum is too small; each cluster's share in it is made up for by
-    its leverage (HC2, MacKinnon and White 1985).
+    its leverage (HC2, MacKinnon and White 1985). For its choice, which is a stratum's own, the pairs count as
+    :data:`PSEUDO_LABELS`; in the interval all strata share these: what they pull does not average out.
     """
     strata, clusters = int(audit.strata.max()) + 1, int(audit.clusters.max()) + 1
     errors, plain = np.zeros(clusters), np.zeros(clusters)
     apart, value, centre, weight = np.zeros(2), people, people, 0.0
     for stratum in range(strata):
-        inside = audit.strata == stratum
-        label, score, shift, ahead = _residuals(audit.rows(inside), clusters)
-        square = float(score @ score)
-        part = min(max(-float(label @ score) / square, 0.0), 1.0) if square > 0 else 0.0
-        leverage = np.minimum(score**2 / (square or 1.0), 0.5)
+        rows = audit.rows(audit.strata == stratum)
+        fitted = _residuals(rows, clusters, PSEUDO_LABELS)
+        square = float(fitted.score @ fitted.score)
+        part = min(max(-float(fitted.label @ fitted.score) / square, 0.0), 1.0) if square > 0 else 0.0
+        leverage = np.minimum(fitted.score**2 / (square or 1.0), 0.5)
+        label, score, shift, ahead = _residuals(rows, clusters, PSEUDO_LABELS / strata)
         error = (label + part * score) / np.sqrt(1 - leverage)
         errors += error[:clusters] / strata
         plain += label[:clusters] / strata
