@@ -25,11 +25,12 @@ from kapwa.report.wording import SHARE, clean, culture_name, isolate, known
 from kapwa.runs.directory import Run
 from kapwa.runs.outputs import BOM
 from kapwa.runs.systems import Named
-from kapwa.stats.corrected import FEW_LABELS
+from kapwa.stats.corrected import FEW_IN_STRATUM, FEW_LABELS
 from kapwa.tables_io import csv_text
 
+_FEW = f"under {FEW_LABELS} labels"
 _REASONS = {
-    "few-labels": "under 40 labels",
+    "few-labels": f"{_FEW}, or {FEW_IN_STRATUM} in one culture",
     "no-saving": "the scorer saves nothing",
     "all-labelled": "every answer labelled",
     "no-labels": "no labels",
@@ -319,7 +320,7 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         if row["use"] == "corrected":
             return Cell(f"{wording.decimal(row['saving'], 1)}×")
         few = row["labels"] is not None and row["labels"] < FEW_LABELS
-        return Cell("no saving", _REASONS["few-labels"] if few else "")
+        return Cell("no saving", _FEW if few else "")
 
     columns = [
         Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
