@@ -22,6 +22,8 @@ from kapwa.stats.pooled import bounded_centre, pooled_error, pooled_mean
 
 # With fewer labels the interval of people's labels by themselves is printed.
 FEW_LABELS = 40
+# So few in one of several strata do not show what the scorer's mistakes there do to their mean.
+FEW_IN_STRATUM = 20
 # A scorer that saves less than this is not worth a second number.
 LEAST_SAVING = 1.05
 # Four pairs of label and score, one of each kind, are counted as so many labels together (Agresti and Min 2005).
@@ -193,7 +195,8 @@ def _corrected(audit: _Audit, stratum: str) -> Corrected:
         both, reason = people, "all-labelled"
         if len(labelled) < n:
             both, weight, saving = _both(audit, people.value or 0.0)
-            reason = "few-labels" if len(labelled) < FEW_LABELS else "no-saving"
+            fewest = np.bincount(audit.strata[labelled]).min()
+            reason = "few-labels" if len(labelled) < FEW_LABELS or fewest < FEW_IN_STRATUM else "no-saving"
             if reason == "no-saving" and saving is not None and saving >= LEAST_SAVING:
                 use, reason = "corrected", ""
     p_value = (both if use == "corrected" else people).p_value
