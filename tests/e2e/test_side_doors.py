@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import kapwa
+import warm
 from kapwa.cli import main
 
 SITUATION = {
@@ -259,7 +260,7 @@ print(killed)
 def test_a_folder_of_forms_or_data_is_written_whole_or_not_at_all(tmp_path: Path, words: list[str], whole: str) -> None:
     folder = tmp_path / "folder"
     script = KILLS.replace("WHOLE", repr(set(whole.split())))
-    line = [sys.executable, "-c", script, str(folder), *words, str(folder)]
+    line = [str(warm.programs() / "python"), "-c", script, str(folder), *words, str(folder)]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     print(words[0], done.stdout)

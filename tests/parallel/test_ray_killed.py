@@ -174,7 +174,7 @@ def parts(folder: Path) -> dict[str, bytes]:
 def analysed(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[str, ...], Path, Path]:
     """A command, the folder where nothing is killed, and its analysis there."""
     folder = tmp_path_factory.mktemp("analysed")
-    many = [texts.rows(seed=k, samples=60).with_columns(pl.col("concept") + f" {k}") for k in range(PARTS // 5)]
+    many = [texts.rows(seed=k, samples=45).with_columns(pl.col("concept") + f" {k}") for k in range(PARTS // 5)]
     answers = texts.write(folder / "answers.parquet", pl.concat(many))
     words = ("analyze", "eecc", str(answers), "--permutations", "99", "--json")
     return words, folder, folder / finished(folder, "", *words, "--workers", "1")["path"]
