@@ -298,7 +298,7 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         if row["use"] == "corrected":
             return Cell(f"{wording.decimal(row['saving'], 1)}×")
         few = row["labels"] is not None and row["labels"] < FEW_LABELS
-        return Cell("no saving", _FEW if few else "")
+        return Cell("no saving", f"under {FEW_LABELS} labels" if few else "")
 
     columns = [
         Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
