@@ -31,8 +31,17 @@ DRAWS = (
     (60, 2, False),
     (60, 1, True),
 )
-# Strata, labels in each, whether they share questions.
-OVER = ((4, 60, False), (16, 60, False), (16, 60, True), (16, 20, True))
+# Strata, labels in each, whether they share questions, and how much is right in the first and in the last.
+OVER = (
+    (4, 60, False, (0.2, 0.8)),
+    (16, 60, False, (0.2, 0.8)),
+    (16, 60, True, (0.2, 0.8)),
+    (16, 20, True, (0.2, 0.8)),
+    (4, 60, False, (0.9, 0.98)),
+    (16, 60, False, (0.9, 0.98)),
+    (16, 60, True, (0.9, 0.98)),
+    (16, 20, False, (0.8, 0.9)),
+)
 # Labels, answers to a question.
 PAIRS = ((60, 1), (120, 1), (60, 4), (120, 4))
 PLANS = ((0.1, 0.85), (0.07, 0.85), (0.1, 0.6))
@@ -135,14 +144,14 @@ def longer(rows: Sequence[Corrected]) -> float:
 
 
 def over_strata(
-    random: np.random.Generator, repeats: int, strata: int, labels: int, *, shared: bool
+    random: np.random.Generator, repeats: int, strata: int, labels: int, *, shared: bool, right: tuple[float, float]
 ) -> tuple[list[Corrected], list[Corrected]]:
-    """The mean over strata in which .2 to .8 are right and the scorer is fair to good, and the difference of two runs.
+    """The mean over strata of which the scorer is fair to good, and the difference of two runs.
 
     With ``shared`` questions an answer goes like those to the same question in other strata.
     """
     means, differences = [], []
-    rates = np.linspace(0.2, 0.8, strata)[:, None]
+    rates = np.linspace(*right, strata)[:, None]
     hits, errs = np.linspace(0.7, 0.9, strata)[:, None], np.linspace(0.15, 0.05, strata)[:, None]
     places = [part.ravel() for part in np.indices((strata, 120))]
     questions = places[1] if shared else places[0] * 120 + places[1]
@@ -186,7 +195,7 @@ def cells(
     *,
     rates: Sequence[float] = RATES,
     draws: Sequence[tuple[int, int, bool]] = DRAWS,
-    over: Sequence[tuple[int, int, bool]] = OVER,
+    over: Sequence[tuple[int, int, bool, tuple[float, float]]] = OVER,
     pairs: Sequence[tuple[int, int]] = PAIRS,
 ) -> Iterator[Cell]:
     """Scores; a useless scorer; the mean over strata; two runs; the sign of the bias; plans."""
@@ -211,12 +220,15 @@ def cells(
         yield Cell("audited scores", "printed over planned width", setting, 100 * width, repeats, 90, 103)
 
 
-def over_cells(random: np.random.Generator, repeats: int, over: Sequence[tuple[int, int, bool]]) -> Iterator[Cell]:
+def over_cells(
+    random: np.random.Generator, repeats: int, over: Sequence[tuple[int, int, bool, tuple[float, float]]]
+) -> Iterator[Cell]:
     """Coverage of the mean over strata, and how often a difference is named that people do not see."""
-    for strata, n, shared in over:
-        means, differences = over_strata(random, repeats, strata, n, shared=shared)
+    for strata, n, shared, right in over:
+        means, differences = over_strata(random, repeats, strata, n, shared=shared, right=right)
         setting = f"{strata} strata, {n} labels of 120 answers in each, {'shared' if shared else 'own'} questions"
-        yield Cell("audited scores", "coverage over strata", setting, covered(means, 0.5), repeats, 93, 97)
+        setting += f"; {right[0]:.0%} to {right[1]:.0%} right"
+        yield Cell("audited scores", "coverage over strata", setting, covered(means, sum(right) / 2), repeats, 93, 97)
         yield from difference_cells(differences, setting, repeats)
 
 
