@@ -53,7 +53,7 @@ def test_an_analysis_is_told_in_words_and_numbers_and_kept(cli: Run, tmp_path: P
     [
         ([], "Nothing to analyze is named"),
         (["none.parquet"], "none.parquet: no such file"),
-        (["answers.parquet", "-o", "."], "is a directory"),
+        (["answers.parquet", "-o", "."], "is a folder"),
         (["answers.parquet", "--drop", "joy"], "'joy' is a setting for a survey, but no survey is named"),
         (["answers.parquet", "--values", "survey.csv", "--keep", "jy"], "No survey has a question 'jy'"),
         (["answers.parquet", "--values", "survey.csv", "--choose", "Kenyan"], "is not of the form name=code"),
