@@ -262,7 +262,7 @@ def test_an_answer_from_a_phone_takes_few_statements_however_many_there_are(blen
     statements()  # notes how the question is asked now
     few = statements()
     assert few[0] <= 20 + (connection.vendor == "postgresql")  # a server is asked for the lock
-    assert few[1] <= 110  # with all of the project and of the wording, twice, 144
+    assert few[1] <= 115  # with all of the project and of the wording, twice, 144
     own = {"project": blend, "question": question.id, "language": "ko", "outcome": "answered", "texts": ["국"]}
     own |= {"question_revision": 1, "wording_revision": 1}
     Answer.objects.bulk_create(Answer(id=f"a{place}", seq=place, author=f"{place:016d}", **own) for place in range(300))
