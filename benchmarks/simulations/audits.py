@@ -31,16 +31,21 @@ DRAWS = (
     (60, 2, False),
     (60, 1, True),
 )
-# Strata, labels in each, whether they share questions, and how much is right in the first and in the last.
-OVER = (
-    (4, 60, False, (0.2, 0.8)),
-    (16, 60, False, (0.2, 0.8)),
-    (16, 60, True, (0.2, 0.8)),
-    (16, 20, True, (0.2, 0.8)),
-    (4, 60, False, (0.9, 0.98)),
-    (16, 60, False, (0.9, 0.98)),
-    (16, 60, True, (0.9, 0.98)),
-    (16, 20, False, (0.8, 0.9)),
+# How often scorers over strata call right and wrong answers right, in the first stratum and in the last.
+OVER_SCORERS = {"fair to good": ((0.7, 0.9), (0.15, 0.05)), "mild": ((0.95, 0.95), (0.3, 0.3))}
+# Strata, labels in each, whether they share questions, how much is right in the first and in the last, the scorer.
+Over = tuple[int, int, bool, tuple[float, float], str]
+OVER: tuple[Over, ...] = (
+    (4, 60, False, (0.2, 0.8), "fair to good"),
+    (16, 60, False, (0.2, 0.8), "fair to good"),
+    (16, 60, True, (0.2, 0.8), "fair to good"),
+    (16, 20, True, (0.2, 0.8), "fair to good"),
+    (16, 60, False, (0.9, 0.98), "fair to good"),
+    (16, 60, True, (0.9, 0.98), "fair to good"),
+    (8, 20, False, (0.85, 0.95), "mild"),
+    (30, 20, False, (0.85, 0.95), "mild"),
+    (30, 20, False, (0.95, 0.99), "mild"),
+    (30, 60, False, (0.85, 0.95), "mild"),
 )
 # Labels, answers to a question.
 PAIRS = ((60, 1), (120, 1), (60, 4), (120, 4))
@@ -143,16 +148,14 @@ def longer(rows: Sequence[Corrected]) -> float:
     return 100 * float(widths[0] / widths[1:].min() - 1)
 
 
-def over_strata(
-    random: np.random.Generator, repeats: int, strata: int, labels: int, *, shared: bool, right: tuple[float, float]
-) -> tuple[list[Corrected], list[Corrected]]:
-    """The mean over strata of which the scorer is fair to good, and the difference of two runs.
+def over_strata(random: np.random.Generator, repeats: int, over: Over) -> tuple[list[Corrected], list[Corrected]]:
+    """The mean over strata, and the difference of two runs.
 
     With ``shared`` questions an answer goes like those to the same question in other strata.
     """
     means, differences = [], []
-    rates = np.linspace(*right, strata)[:, None]
-    hits, errs = np.linspace(0.7, 0.9, strata)[:, None], np.linspace(0.15, 0.05, strata)[:, None]
+    strata, labels, shared, right, scorer = over
+    rates, hits, errs = (np.linspace(*ends, strata)[:, None] for ends in (right, *OVER_SCORERS[scorer]))
     places = [part.ravel() for part in np.indices((strata, 120))]
     questions = places[1] if shared else places[0] * 120 + places[1]
     for _ in range(repeats):
@@ -195,7 +198,7 @@ def cells(
     *,
     rates: Sequence[float] = RATES,
     draws: Sequence[tuple[int, int, bool]] = DRAWS,
-    over: Sequence[tuple[int, int, bool, tuple[float, float]]] = OVER,
+    over: Sequence[Over] = OVER,
     pairs: Sequence[tuple[int, int]] = PAIRS,
 ) -> Iterator[Cell]:
     """Scores; a useless scorer; the mean over strata; two runs; the sign of the bias; plans."""
@@ -220,14 +223,13 @@ def cells(
         yield Cell("audited scores", "printed over planned width", setting, 100 * width, repeats, 90, 103)
 
 
-def over_cells(
-    random: np.random.Generator, repeats: int, over: Sequence[tuple[int, int, bool, tuple[float, float]]]
-) -> Iterator[Cell]:
+def over_cells(random: np.random.Generator, repeats: int, over: Sequence[Over]) -> Iterator[Cell]:
     """Coverage of the mean over strata, and how often a difference is named that people do not see."""
-    for strata, n, shared, right in over:
-        means, differences = over_strata(random, repeats, strata, n, shared=shared, right=right)
-        setting = f"{strata} strata, {n} labels of 120 answers in each, {'shared' if shared else 'own'} questions"
-        setting += f"; {right[0]:.0%} to {right[1]:.0%} right"
+    for design in over:
+        means, differences = over_strata(random, repeats, design)
+        strata, n, shared, right, scorer = design
+        setting = f"{strata} strata, {n} labels of 120 answers in each, {'shared' if shared else 'own'} questions; "
+        setting += f"{right[0]:.0%} to {right[1]:.0%} right, {scorer} scorer"
         yield Cell("audited scores", "coverage over strata", setting, covered(means, sum(right) / 2), repeats, 93, 97)
         yield from difference_cells(differences, setting, repeats)
 

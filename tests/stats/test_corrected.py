@@ -61,11 +61,12 @@ def audit(
 
 
 def plain(rows: Data, level: float = 0.95) -> tuple[float, float, float, float]:
-    """The definition, answer by answer: value, low, high and the mean part of the scorer, strata counting alike."""
+    """The definition, answer by answer: value, low, high and the part of the scorer, strata counting alike."""
     scores, labels, chances, strata, clusters = rows
     names = sorted(set(strata))
-    error: dict[Any, float] = {}
-    value = centre = weight = 0.0
+    label: dict[Any, float] = {}
+    score: dict[Any, float] = {}
+    of_people = ahead = pull_y = pull_f = 0.0
     for name in names:
         inside = [k for k in range(len(scores)) if strata[k] == name]
         seen = [k for k in inside if not np.isnan(labels[k])]
@@ -81,39 +82,37 @@ def plain(rows: Data, level: float = 0.95) -> tuple[float, float, float, float]:
         effect = max(squared / (spread / (len(seen) - 1)), 1.0) if spread > 1e-12 else 0.0
         kish = 1 / sum(sum(part[k] for k in seen if clusters[k] == g) ** 2 for g in groups)
         size = len(seen) * people * (1 - people) / spread / effect if effect and 0 < people < 1 else kish
-        # Four pairs of label and score together weigh as two such answers; in the interval all strata share these two.
-        lam, leverage = 0.0, dict[Any, float]()
-        for added in (2, 2 / len(names)):
-            rest = size / (size + added)
-            mean_y, mean_f = (rest * mean + (1 - rest) / 2 for mean in (people, judged))
-            factor = sqrt(len(groups) / (len(groups) - 1))
-            label: dict[Any, float] = {}
-            score: dict[Any, float] = {}
-            for k in inside:
-                g = clusters[k]
-                score[g] = score.get(g, 0.0) + (scores[k] - everywhere) / len(inside)
-                if k in part:
-                    label[g] = label.get(g, 0.0) + factor * rest * part[k] * (labels[k] - mean_y)
-                    score[g] -= factor * rest * part[k] * (scores[k] - mean_f)
-            for y, f in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                label["pair", name, y, f] = (1 - rest) / 4 * (y - mean_y)
-                score["pair", name, y, f] = (1 - rest) / 4 * (mean_f - f)
-            if len({scores[k] for k in seen}) == 1:
-                score = dict.fromkeys(score, 0.0)  # nothing tells how people's labels go with the scores
-            below = sum(v**2 for v in score.values())
-            if added == 2 and below > 0:
-                lam = min(max(-sum(label.get(g, 0.0) * v for g, v in score.items()) / below, 0.0), 1.0)
-                leverage = {g: min(v**2 / below, 0.5) for g, v in score.items()}
-        for g, v in score.items():
-            spread = (label.get(g, 0.0) + lam * v) / sqrt(1 - leverage.get(g, 0.0))
-            error[g] = error.get(g, 0.0) + spread / len(names)
-        value += (people + lam * (everywhere - judged)) / len(names)
-        centre += (mean_y + lam * (everywhere - mean_f)) / len(names)
-        weight += lam / len(names)
-    df = freedom(rows)
-    half = stats.t.ppf(0.5 + level / 2, df) * sqrt(sum(e**2 for e in error.values()))
+        # Four pairs of label and score; those of all strata together weigh as two such answers.
+        rest = size / (size + 2 / len(names))
+        mean_y, mean_f = (rest * mean + (1 - rest) / 2 for mean in (people, judged))
+        factor = sqrt(len(groups) / (len(groups) - 1))
+        tells = len({scores[k] for k in seen}) > 1  # how people's labels go with the scores
+        for k in inside:
+            g = clusters[k]
+            score[g] = score.get(g, 0.0) + tells * (scores[k] - everywhere) / len(inside) / len(names)
+            if k in part:
+                weight = factor * rest * part[k] / len(names)
+                label[g] = label.get(g, 0.0) + weight * (labels[k] - mean_y)
+                score[g] -= tells * weight * (scores[k] - mean_f)
+        for y, f in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            label["pair", name, y, f] = (1 - rest) / 4 * (y - mean_y) / len(names)
+            score["pair", name, y, f] = tells * (1 - rest) / 4 * (mean_f - f) / len(names)
+        of_people += people / len(names)
+        ahead += tells * (everywhere - judged) / len(names)
+        pull_y += (mean_y - people) / len(names)
+        pull_f += tells * (judged - mean_f) / len(names)
+    below = sum(v**2 for v in score.values())
+    lam = -sum(label.get(g, 0.0) * v for g, v in score.items()) / below if below > 0 else 0.0
+    lam = min(max(lam, 0.0), 1.0)
+    error = 0.0
+    for g, v in score.items():
+        leverage = min(v**2 / below, 0.5) if below > 0 else 0.0
+        error += (label.get(g, 0.0) + lam * v) ** 2 / (1 - leverage)
+    value = of_people + lam * ahead
+    centre = value + pull_y + lam * pull_f
+    half = stats.t.ppf(0.5 + level / 2, freedom(rows)) * sqrt(error)
     value = min(max(value, 0.0), 1.0)
-    return value, max(min(centre - half, value), 0.0), min(max(centre + half, value), 1.0), weight
+    return value, max(min(centre - half, value), 0.0), min(max(centre + half, value), 1.0), lam
 
 
 def freedom(rows: Data) -> float:
@@ -220,14 +219,14 @@ def test_labels_of_one_question_have_no_interval() -> None:
     assert row.use == "people"
 
 
-def test_the_mean_over_strata_is_that_of_their_values_and_shared_questions_are_one_piece_of_evidence() -> None:
+def test_strata_alike_have_the_mean_of_one_and_shared_questions_are_one_piece_of_evidence() -> None:
     rows = audit(7, labels=60)
     (row,) = corrected_means(*rows)
     scores, labels, chances, strata, clusters = (np.concatenate([column, column]) for column in rows)
     strata = np.repeat(["a", "b"], len(rows[0]))
     shared = corrected_over_strata(scores, labels, chances, strata, clusters)
     assert shared[4:9] == pytest.approx(row[4:9], abs=0.02)  # Wilson's interval by another road
-    assert shared.value == pytest.approx(row.value)
+    assert shared.value == pytest.approx(row.value, abs=0.001)  # the pairs are shared
     apart = corrected_over_strata(
         scores, labels, chances, strata, [f"{s}{c}" for s, c in zip(strata, clusters, strict=True)]
     )
@@ -235,7 +234,7 @@ def test_the_mean_over_strata_is_that_of_their_values_and_shared_questions_are_o
     assert narrow == pytest.approx(wide / sqrt(2), rel=0.05)
     several = audit(8, strata=3)
     assert corrected_over_strata(*several).value == pytest.approx(
-        np.mean([one.value for one in corrected_means(*several) if one.value is not None])
+        np.mean([one.value or 0.0 for one in corrected_means(*several)]), abs=0.01
     )
 
 
@@ -253,6 +252,14 @@ def test_many_strata_pull_an_interval_no_further_than_one() -> None:
     few = np.where(strata == 0, np.arange(len(strata)) >= 38, False)  # 19 of one stratum
     over = corrected_over_strata(answers[0], np.where(few, np.nan, answers[1]), answers[2], strata, range(len(strata)))
     assert (over.use, over.reason) == ("people", "few-labels")
+
+
+def test_many_strata_of_a_mild_scorer_are_covered() -> None:
+    """With a part of the scorer for each stratum, chosen on 20 labels, the interval held the truth in 85 of 100."""
+    random = np.random.default_rng(5)
+    means, _ = audits.over_strata(random, 60, (30, 20, False, (0.85, 0.95), "mild"))
+    assert audits.covered(means, 0.9) >= 90
+    assert np.mean([row.use == "corrected" for row in means]) > 0.9
 
 
 def test_an_error_that_both_runs_share_cancels() -> None:
@@ -307,7 +314,7 @@ def test_several_strata_of_a_difference_end_with_the_one_over_them() -> None:
     other = np.roll(scores, 1)
     rows = corrected_difference(scores, other, labels, 1 - labels, chances, strata, clusters)
     assert [row.stratum for row in rows] == ["s0", "s1", "s2", ""]
-    assert rows[-1].value == pytest.approx(np.mean([row.value for row in rows[:-1] if row.value is not None]))
+    assert rows[-1].value == pytest.approx(np.mean([row.value or 0.0 for row in rows[:-1]]), abs=0.005)
     assert all(row.p_value is not None for row in rows)
 
 

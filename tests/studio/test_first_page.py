@@ -404,6 +404,17 @@ def test_without_a_model_the_page_gives_the_command_alone(
     assert "No model is configured" in people["ana"].post("releases/1.0.0/evaluation/", {"task": "kalahi/mc"}, 400)
 
 
+def test_start_codes_are_counted_as_wrong_ones_are(studio: Path) -> None:
+    """Guessing the start's code is no easier than guessing anybody's."""
+    from kapwa.studio.core.members import MOST_ALIKE
+
+    who = Someone("")
+    answers = [
+        who.client.post("/enter/", {"code": f"1234-5600-0000-{n:04}"}).status_code for n in range(MOST_ALIKE + 2)
+    ]
+    assert answers[-1] == 429
+
+
 def test_who_is_invited_by_the_command_gets_a_recovery_code_where_they_coordinate(project: Any) -> None:
     from kapwa.studio import commands
 

@@ -458,14 +458,61 @@ def test_a_row_for_each_person_is_counted_and_weighted(tmp_path: Path) -> None:
     mapping = folder / "mapping.yaml"
     mapping.write_text(mapping.read_text("utf-8").replace("culture: country", "culture: country, weight: weight"))
     weighted = numbers_of(survey(folder))
-    assert weighted["Q1/Kenya"] == ((1.1, 0.9), 1)  # Kish: 2² / (1.1² + 0.9²) = 1.98
-    assert weighted["Q1/Peru"] == ((0, 2), 2)
+    assert weighted["Q1/Kenya"] == ((0.55, 0.45), 1)  # Kish: 2² / (1.1² + 0.9²) = 1.98
+    assert weighted["Q1/Peru"] == ((0, 1), 2)
     (folder / "people.csv").write_text("country,weight,Q1,Q2\nKenya,1,1,7\n")
     with pytest.raises(DataError, match=r"people\.csv.*row 2.*no row of codes\.csv has 'Q2 7'"):
         survey(folder)
     (folder / "people.csv").write_text("country,weight,Q1\nKenya,1,1\n")
     with pytest.raises(DataError, match=r"people\.csv.*column 'Q2'.*is missing"):
         survey(folder)
+
+
+def test_a_code_without_words_costs_that_answer_alone(tmp_path: Path) -> None:
+    folder = on_the_page(tmp_path, "people.csv", "codes.csv", "mapping.yaml")
+    mapping = folder / "mapping.yaml"
+    mapping.write_text(mapping.read_text("utf-8").replace("form:", "skip_bad_rows: true\nform:"), encoding="utf-8")
+    people = folder / "people.csv"
+    people.write_text(people.read_text("utf-8").replace("0.9,2,1", "0.9,2,7").replace("Q1,Q2", "q1,Q2"))
+    assert numbers_of(survey(folder)) == {
+        "Q1/Kenya": ((1, 1), 2),
+        "Q2/Kenya": ((0, 1), 1),
+        "Q1/Peru": ((0, 2), 2),
+        "Q2/Peru": ((0, 1), 1),
+    }
+
+
+ROWS = "id,language,question,options,option,culture,share\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("q,en,Rain?,Yes;No,Yes,Fiji,.4\nq,en,Rain?,Yes;No,Yes,Fiji,.6\n", "'Yes' has a share already"),
+        ("q,en,Rain?,Yes;No,Maybe,Fiji,.4\n", "'Maybe' is none of the question's options"),
+        ("q,en,Rain?,Yes;No,Yes,Fiji,most\n", "'most' is not a number of people, or a share"),
+        ("q,en,Rain?,,Yes,Fiji,.4\nq,es,¿Lluvia?,,Sí,Peru,.4\n", "'q' is in several languages"),
+    ],
+)
+def test_rows_of_one_option_that_do_not_go_together(rows: str, message: str, tmp_path: Path) -> None:
+    columns = "question_id: id, language: language, question: question, option: option, culture: culture, share: share"
+    named = "" if ",," in rows else ", options: options"
+    (tmp_path / "mapping.yaml").write_text(f"form: opinions/survey\ntable: t.csv\ncolumns: {{{columns}{named}}}\n")
+    (tmp_path / "t.csv").write_text(ROWS + rows, encoding="utf-8")
+    with pytest.raises(DataError, match=re.escape(message)):
+        survey(tmp_path)
+
+
+def test_each_culture_has_its_options_in_its_language(tmp_path: Path) -> None:
+    rows = "q,en,Rain?,Yes;No,Yes,Fiji,.4\nq,en,Rain?,Yes;No,No,Fiji,.6\n"
+    rows += "q,es,¿Lluvia?,Sí;No,No,Peru,30\nq,es,¿Lluvia?,Sí;No,Sí,Peru,70\n"
+    columns = "question_id: id, language: language, question: question, options: options, option: option"
+    columns += ", culture: culture, share: share"
+    (tmp_path / "mapping.yaml").write_text(f"form: opinions/survey\ntable: t.csv\ncolumns: {{{columns}}}\n")
+    (tmp_path / "t.csv").write_text(ROWS + rows, encoding="utf-8")
+    task = survey(tmp_path)
+    assert [made.fields["options"] for made in task.items()] == [("Yes", "No"), ("Sí", "No")]
+    assert numbers_of(task) == {"q/Fiji": ((0.4, 0.6), None), "q/Peru": ((70, 30), None)}
 
 
 def test_a_column_for_each_culture_becomes_rows(tmp_path: Path) -> None:

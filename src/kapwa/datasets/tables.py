@@ -245,7 +245,7 @@ def _in_python(text: str) -> Any:
     """Return what JSON can say too of a value that Python wrote."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python warns of odd literals ("1a") as if they were its own source
-        return json_in(json.dumps(ast.literal_eval(text)))
+        return json_in(json.dumps(ast.literal_eval(text), default=list))
 
 
 _REMEDIES = {

@@ -42,6 +42,8 @@ from kapwa.tables_io import csv_text
 # Why labels alone are read, and whether a bias carries over.
 _REASONS, _CARRIED = WORDS["reason"], WORDS["carried"]
 _MOST_SENTENCES = 6
+# A scorer's bias in a difference of two runs, and how far a bias moves.
+_BIAS = {**SHARE, "span": 2.0}
 _ENDS = ("low", "high")
 
 
@@ -191,7 +193,7 @@ def _score_sentence(audit: Audit, row: Row) -> str:
 def _bias_words(row: Row) -> str:
     if not known(row["bias_low"]) or not known(row["bias_high"]):
         return "how far it is off is not known"
-    between = wording.change_interval(row["bias_low"], row["bias_high"], SHARE)
+    between = wording.change_interval(row["bias_low"], row["bias_high"], _BIAS)
     if row["bias_low"] <= 0 <= row["bias_high"]:
         return f"its error, {wording.change(row['bias'], SHARE)} points ({between}), may be chance"
     way = "too mild" if row["bias"] > 0 else "too strict"
@@ -219,7 +221,7 @@ def _place(row: Row) -> str:
 def _share(name: str, head: str, *, signed: bool = False) -> Column:
     """A share with its interval below; of a difference or bias with its sign, in points."""
     ends = _ENDS if name == "value" else (f"{name}_low", f"{name}_high")
-    share = amount_column(head, name, SHARE, ends, signed=signed)
+    share = amount_column(head, name, _BIAS if name == "bias" else SHARE, ends, signed=signed)
     used = {"value": "corrected", "people": "people"}.get(name)
     return share._replace(cell=lambda row: share.cell(row)._replace(strong=row["use"] == used))
 
@@ -340,7 +342,7 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
     columns = [
         Column("System", system),
         Column("The bias", verdict),
-        amount_column("Change", "change", SHARE, _ENDS, signed=True),
+        amount_column("Change", "change", _BIAS, _ENDS, signed=True),
         amount_column("Bias before", "before", SHARE, signed=True),
         amount_column("now", "after", SHARE, signed=True),
         Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from kapwa.judging.items import ALPHA, ItemAudit
 from kapwa.report import wording
-from kapwa.report.table import Block, Column, Table, count_column, decimal_column, p_column, text_column
+from kapwa.report.table import Block, Cell, Column, Table, count_column, decimal_column, p_column, text_column
 
 # So many lines of a table are shown; the CSV has all.
 _SHOWN = 12
@@ -76,7 +78,7 @@ _CONSENSUS = (
     count_column("Items", "items"),
     decimal_column("Mean competence", "mean_competence"),
     count_column("below 0", "negative"),
-    decimal_column("Ratio", "ratio"),
+    Column("Ratio", lambda row: Cell("∞" if row["ratio"] == math.inf else wording.decimal(row["ratio"], 2), number=True)),
     text_column("Verdict", "verdict"),
 )
 _ERRATA = (

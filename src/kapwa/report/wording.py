@@ -186,8 +186,10 @@ def beyond_range(value: float | None, info: Mapping[str, Any]) -> bool:
 
 
 def _span(info: Mapping[str, Any]) -> float:
-    """The largest difference that a metric can show."""
+    """The largest difference that a metric can show; ``span`` of what is a difference of differences."""
     low, high = info.get("low"), info.get("high")
+    if "span" in info:
+        return float(info["span"])
     return math.inf if low is None or high is None else float(high - low)
 
 

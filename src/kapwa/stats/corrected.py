@@ -113,8 +113,8 @@ def corrected_over_strata(
 ) -> Corrected:
     """Correct the mean over strata, each counting alike; a cluster that strata share is one piece of evidence.
 
-    Arguments as of :func:`corrected_means`, whose values it is the mean of. Without a label in some stratum there is
-    no such mean.
+    Arguments as of :func:`corrected_means`. One part of the scorer serves all strata, so that this is not the mean of
+    the values there. Without a label in some stratum there is no such mean.
     """
     return _corrected(_read(scores, labels, probabilities, strata, clusters), "")
 
@@ -274,39 +274,39 @@ def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
     pairs = pseudo / 4 * np.array([np.repeat(ends, 2) - padded[0], padded[1] - np.tile(ends, 2)])
     by_cluster = (np.bincount(audit.clusters, part, minlength=clusters) for part in (label, score))
     label, score = (np.concatenate(parts) for parts in zip(by_cluster, pairs, strict=True))
-    if np.ptp(scores[audit.labelled]) == 0:
-        score = np.zeros(clusters + 4)  # nothing tells how people's labels go with the scores
-    return _Residuals(label, score, (padded[0] - people, scorer - padded[1]), float(scores.mean()) - scorer)
+    pulled = padded[0] - people
+    if np.ptp(scores[audit.labelled]) == 0:  # nothing tells how people's labels go with the scores
+        return _Residuals(label, np.zeros(clusters + 4), (pulled, 0.0), 0.0)
+    return _Residuals(label, score, (pulled, scorer - padded[1]), float(scores.mean()) - scorer)
 
 
 def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
     """The corrected mean over strata, the part of the scorer in it, and what it saves; ``people``: their mean.
 
-    The part minimises the sum of squares, so that this sum is too small; each cluster's share in it is made up for by
-    its leverage (HC2, MacKinnon and White 1985). For its choice, which is a stratum's own, the pairs count as
-    :data:`PSEUDO_LABELS`; in the interval all strata share these: what they pull does not average out.
+    One part serves all strata, and all share the pseudo-pairs: a part chosen on the few labels of each stratum errs to
+    one side, which does not average out. It minimises the sum of squares, so that this sum is too small; each
+    cluster's share in it is made up for by its leverage (HC2, MacKinnon and White 1985).
     """
     strata, clusters = int(audit.strata.max()) + 1, int(audit.clusters.max()) + 1
-    errors, plain = np.zeros(clusters), np.zeros(clusters)
-    apart, value, centre, weight = np.zeros(2), people, people, 0.0
-    for stratum in range(strata):
-        rows = audit.rows(audit.strata == stratum)
-        fitted = _residuals(rows, clusters, PSEUDO_LABELS)
-        square = float(fitted.score @ fitted.score)
-        part = min(max(-float(fitted.label @ fitted.score) / square, 0.0), 1.0) if square > 0 else 0.0
-        leverage = np.minimum(fitted.score**2 / (square or 1.0), 0.5)
-        label, score, shift, ahead = _residuals(rows, clusters, PSEUDO_LABELS / strata)
-        error = (label + part * score) / np.sqrt(1 - leverage)
-        errors += error[:clusters] / strata
-        plain += label[:clusters] / strata
-        apart += np.array([error[clusters:] @ error[clusters:], label[clusters:] @ label[clusters:]]) / strata**2
-        value += part * ahead / strata
-        centre += (part * (ahead + shift[1]) + shift[0]) / strata
-        weight += part / strata
+    parts = [_residuals(audit.rows(audit.strata == k), clusters, PSEUDO_LABELS / strata) for k in range(strata)]
+    label, score = (_over_strata(vectors, clusters) for vectors in zip(*(part[:2] for part in parts), strict=True))
+    square = float(score @ score)
+    weight = min(max(-float(label @ score) / square, 0.0), 1.0) if square > 0 else 0.0
+    error = (label + weight * score) / np.sqrt(1 - np.minimum(score**2 / (square or 1.0), 0.5))
+    ahead = float(np.mean([part.ahead for part in parts]))
+    shift = np.mean([part.shift for part in parts], axis=0)
+    value = people + weight * ahead
+    centre = value + float(shift @ (1.0, weight))
     df = pooled_error(kept_means(audit.labels, (audit.strata, audit.clusters), audit.weights))[1]
-    squared, by_people = errors @ errors + apart[0], plain @ plain + apart[1]
+    squared = float(error @ error)
     both = _t_mean(value, centre, float(np.sqrt(squared)), df, -1.0 if audit.signed else 0.0)
-    return both, weight, float(by_people / squared) if both.low is not None else None
+    return both, weight, float(label @ label) / squared if both.low is not None else None
+
+
+def _over_strata(vectors: Sequence[FloatArray], clusters: int) -> FloatArray:
+    """Add up what each cluster has in all strata, each counting alike; every stratum keeps its own four pairs."""
+    shared = np.sum([vector[:clusters] for vector in vectors], axis=0)
+    return np.concatenate([shared, *(vector[clusters:] for vector in vectors)]) / len(vectors)
 
 
 # --- planning ------------------------------------------------------------------------------------------------------

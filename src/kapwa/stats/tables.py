@@ -299,6 +299,7 @@ def _by_label(
             means = _pooled_table("runs", within, metrics, **settings)
             single = each.filter(pl.col("culture").is_in(list(cultures)))
             single = single.join(means, on=["metric", "variant"], how="anti").filter(measured)
+            single = single.unique(["metric", "variant"], keep="first", maintain_order=True)
             rows = pl.concat([means, single], how="diagonal")
             tables.append(rows.with_columns(label_kind=pl.lit(kind), label=pl.lit(label)))
     return pl.concat(tables)

@@ -274,8 +274,9 @@ def judge_likelihood(items: Sequence[Item], answers: Collection[Answer]) -> Judg
         if key not in shown:
             raise unknown_item(request)
         if not response.failed:
-            # Options may be letters themselves, but only the prompt for letters shows them.
-            scores[*key, shown[key] in request.messages[-1].content] = response.logprobs
+            # Options may be letters themselves, and a question may list them: the prompts tell.
+            prompt = request.messages[-1].content
+            scores[*key, shown[key] in prompt and text_prompt("") not in prompt] = response.logprobs
     scored = [
         _Scored(item, *(scores.get((item.id, item.variant, for_letters)) for for_letters in (False, True)))
         for item in items

@@ -92,7 +92,8 @@ class MappedRow:
         names = [name for name in self.names() if name not in ("culture", "language", "locale", *TALK)]
         texts = {name: self.items(name) if name in self.mapping.to.lists else self.text(name) for name in names}
         whose = self.culture_and_language()
-        return {**texts, **whose, id_name: self.own_id(id_name), **self.talk([str(texts[question])])}
+        talk = self.talk([str(texts.get(question, ""))]) if "messages" in self.mapping.to.fields else {}
+        return {**texts, **whose, id_name: self.own_id(id_name), **talk}
 
     def text(self, name: str, default: str = "") -> str:
         """Return a field's text, stripped, in the mapping's other words for it; ``default`` where there is none."""

@@ -84,6 +84,15 @@ class Unpivot(BaseModel):
     name: Word
     value: Word
 
+    @model_validator(mode="after")
+    def _apart(self) -> Unpivot:
+        twice = next((column for column in self.columns if self.columns.count(column) > 1), None)
+        if twice is not None:
+            raise ValueError(f"columns: {twice!r} stands there twice")
+        if self.name == self.value:
+            raise ValueError("'name' and 'value' need names of their own")
+        return self
+
 
 def _known(form: str) -> str:
     known = form_names()

@@ -61,6 +61,7 @@ class Reading:
         rows = [row for table in tables for row in _wanted_rows(table, mapping.only)]
         fields = [_fields(columns, cells, origin, mapping.unpivot) for origin, cells in rows]
         joined: set[Origin] = set()
+        incomplete: set[int] = set()
         for join in mapping.joins:
             others = self._others(join)
             for place, (origin, cells) in enumerate(rows):
@@ -69,8 +70,10 @@ class Reading:
                     fields[place] |= _fields(join.columns, other[1], other[0])
                     joined.add(other[0])
                 elif not join.within(mapping):
-                    joined.add(origin)  # what is missing was said
-        yield from ((row[0], cells) for row, cells in zip(rows, fields, strict=True) if row[0] not in joined)
+                    incomplete.add(place)  # what is missing was said
+        for place, (origin, _) in enumerate(rows):
+            if origin not in joined and place not in incomplete:
+                yield origin, fields[place]
 
     def bad_row(self, problem: DataError) -> None:
         """Note what is wrong with a row, which stops a run unless the mapping says to leave such rows out."""
@@ -141,7 +144,8 @@ class Reading:
 
     def _table(self, file: Path) -> Table:
         """Read a table, with a column for each part that the mapping takes from others."""
-        table, oddities = named_alike(read_records(file), self.mapping.parts)
+        wide = self.mapping.unpivot.columns if self.mapping.unpivot else []
+        table, oddities = named_alike(read_records(file), (*self.mapping.parts, *wide))
         for problem in table.problems:
             if isinstance(problem, RowError):  # else more is lost than a row, as where a file is cut off
                 self.bad_row(problem)
@@ -172,18 +176,21 @@ class Reading:
     def _long(self, table: Table) -> Table:
         """Return a wide table with a row for each filled cell of the columns that the mapping says, if it has any."""
         wide = self.mapping.unpivot
-        if wide is None or not set(wide.columns) & set(table.header):
+        main = any(table.path.match(name) for name in self.mapping.tables)
+        if wide is None or not (main or set(wide.columns) & set(table.header)):
             return table
-        for column in wide.columns:
-            if column not in table.header:
-                problem = Origin(table.path, 1).problem("is missing.", column, nearest(column, table.header))
-                self.problems.append(problem)
+        header = Origin(table.path, 1)
         kept = [name for name in table.header if name not in wide.columns]
+        missing = [column for column in wide.columns if column not in table.header]
+        self.problems += [header.problem("is missing.", name, nearest(name, table.header)) for name in missing]
+        twice = [name for name in (wide.name, wide.value) if name in kept]
+        hint = "Give 'name' and 'value' of 'unpivot' names that no column has."
+        self.problems += [header.problem("is a column of the table already.", name, hint) for name in twice]
         records = []
         for row, cells in table.records:
             others = {name: cells[name] for name in kept if name in cells}
             for column in wide.columns:
-                if cells.get(column, "") not in ("", ()):
+                if str(cells.get(column) or "").strip():
                     records.append(Record(row, {**others, wide.name: column, wide.value: cells[column]}))
         return table._replace(header=(*kept, wide.name, wide.value), records=records)
 

@@ -11,15 +11,15 @@ from kapwa.datasets.tables import written_value
 from kapwa.errors import nearest
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.opinions.form import Opinion
-from kapwa.tables_io import json_cell
 
 if TYPE_CHECKING:
     from kapwa.suites.folders.convert import Converted, LaidRow, MappedRow
+    from kapwa.tables_io import Cell
 
 _LISTS = ("options", "counts", "shares")
 # Of a table with a row for each option, or for each person: the option, and how many people chose it.
 _ONE_OPTION = ("option", "count", "share", "weight")
-_AMOUNT = re.compile(r"\d{1,9}(\.\d{1,20})?(e-\d{1,3})?")
+_AMOUNT = re.compile(r"(\d{1,9}(\.\d{1,20})?|\.\d{1,20})([eE]-?\d{1,3})?")
 
 
 def lay_opinions(row: MappedRow, to: Converted) -> None:
@@ -53,7 +53,7 @@ def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
     if len(amounts) > 1:
         row.problem(next(iter(amounts)), f"is one of {' and '.join(amounts)}.", "Map one of them.")
     for name, amount in amounts.items():
-        if not _AMOUNT.fullmatch(amount):
+        if amount and not _AMOUNT.fullmatch(amount):
             row.problem(name, f"{amount[:40]!r} is not a number of people, or a share.", "Such as 12, or 0.25.")
     return {"option": option, **amounts}
 
@@ -61,42 +61,61 @@ def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
 def add_up(converted: Converted) -> None:
     """Put rows of one option each together: one row a question and culture, with the number of every option.
 
-    Options stand in the order that the rows name under ``options``, else in that in which they first come. Counts, or
-    rows of one person each, are counts of people; weights are shares of as many people as tell as much as those who
-    were asked (Kish's effective sample size, rounded down).
+    Options stand in the order that a row names under ``options``, in its language; where none are named, in that in
+    which they first come, and a question has one language. Counts, or rows of one person each, are counts of people;
+    weights are shares of as many people as tell as much as those who were asked (Kish's effective sample size, rounded
+    down).
     """
     rows = converted.tables.get("opinions", [])
     if not any("option" in row.cells for row in rows):
         return
-    options: dict[str, dict[str, None]] = {}
+    named: dict[str, dict[str, None]] = {}
+    languages: dict[str, str] = {}
     groups: dict[tuple[str, str], list[LaidRow]] = {}
     for row in rows:
         question = str(row.cells["question_id"])
-        named = options.setdefault(question, dict.fromkeys(row.cells.get("options", ())))
-        named[str(row.cells["option"])] = None
+        language = str(row.cells.get("language", ""))
+        if "option" not in row.cells:
+            converted.problems.append(row.origin.problem("is missing.", "option", "Every row is about one option."))
+            continue
+        if "options" not in row.cells and languages.setdefault(question, language) != language:
+            hint = "Map 'options', all of them in the row's language, so that cultures are compared option by option."
+            converted.problems.append(row.origin.problem(f"{question!r} is in several languages.", "language", hint))
+        named.setdefault(question, {})[str(row.cells["option"])] = None
         groups.setdefault((question, str(row.cells.get("culture", ""))), []).append(row)
-    converted.tables["opinions"] = [_added_up(group, list(options[key[0]])) for key, group in groups.items()]
+    added = (_added_up(group, list(named[key[0]]), converted) for key, group in groups.items())
+    converted.tables["opinions"] = list(added)
 
 
-def _added_up(rows: Sequence[LaidRow], options: Sequence[str]) -> LaidRow:
+def _added_up(rows: Sequence[LaidRow], named: Sequence[str], converted: Converted) -> LaidRow:
     """One row of a question and culture for those of its options, or of its people."""
     first = rows[0]
     kind = next((name for name in _ONE_OPTION[1:] if name in first.cells), "count")
+    options = first.cells.get("options", named)
     totals = dict.fromkeys(options, 0.0)
     squares = 0.0
     for row in rows:
+        option = str(row.cells["option"])
+        if option not in totals or (kind == "share" and totals[option]):
+            message = "has a share already." if option in totals else "is no option in the first row of this question."
+            converted.problems.append(row.origin.problem(f"{option!r} {message}", "option", "Keep one of the rows."))
+            continue
         amount = float(str(row.cells.get(kind, "1")))
-        totals[str(row.cells["option"])] += amount
+        totals[option] += amount
         squares += amount**2
-    cells = {name: cell for name, cell in first.cells.items() if name not in _ONE_OPTION}
-    cells["options"] = json_cell(list(options))
+    whole = sum(totals.values())
+    cells: dict[str, Cell] = {name: cell for name, cell in first.cells.items() if name not in _ONE_OPTION}
+    cells["options"] = tuple(totals)
     if kind == "count" and all(total.is_integer() for total in totals.values()):
-        cells["counts"] = json_cell([f"{total:.0f}" for total in totals.values()])
+        cells["counts"] = tuple(f"{total:.0f}" for total in totals.values())
     else:
-        cells["shares"] = json_cell([f"{total:.12f}" for total in totals.values()])
+        of = whole if kind == "weight" and whole else 1.0
+        cells["shares"] = tuple(f"{total / of:.12f}" for total in totals.values())
     if kind == "weight" and squares:
-        cells["people"] = str(int(sum(totals.values()) ** 2 / squares))
-    return first._replace(cells=cells)
+        cells["people"] = str(int(whole**2 / squares + 1e-9))
+    amounts = first.fields.get(kind) or first.fields.get("option")
+    places = dict.fromkeys(("counts", "shares", "people"), amounts) if amounts else {}  # where errors about them stand
+    return first._replace(cells=cells, fields={**places, **first.fields})
 
 
 SURVEY = MappedForm(
