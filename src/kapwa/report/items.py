@@ -72,13 +72,20 @@ _DIFFERENT = (
     text_column("Class", "size"),
     p_column("p (BH)", "p_bh"),
 )
+
+
+def _ratio(ratio: float | None) -> Cell:
+    """The first eigenvalue over the second, which there need not be."""
+    return Cell("∞" if ratio == math.inf else wording.decimal(ratio, 2), number=True)
+
+
 _CONSENSUS = (
     text_column("Culture", "culture"),
     count_column("People", "people"),
     count_column("Items", "items"),
     decimal_column("Mean competence", "mean_competence"),
     count_column("below 0", "negative"),
-    Column("Ratio", lambda row: Cell("∞" if row["ratio"] == math.inf else wording.decimal(row["ratio"], 2), number=True)),
+    Column("Ratio", lambda row: _ratio(row["ratio"])),
     text_column("Verdict", "verdict"),
 )
 _ERRATA = (

@@ -292,16 +292,16 @@ def _by_label(
 ) -> pl.DataFrame:
     """Rows of labels: the mean over a label's cultures; where a single one is measured, its row of ``each``."""
     tables = []
-    measured = (pl.col("n") > 0) | (pl.col("n").max().over("metric", "variant") == 0)
+    keys = ("metric", "variant")
+    measured = (pl.col("n") > 0) | (pl.col("n").max().over(keys) == 0)
     for kind, cultures_of in labels.items():
         for label, cultures in cultures_of.items():
             within = [pair for pair in pairs if pair[1].culture in cultures]
             means = _pooled_table("runs", within, metrics, **settings)
-            single = each.filter(pl.col("culture").is_in(list(cultures)))
-            single = single.join(means, on=["metric", "variant"], how="anti").filter(measured)
-            single = single.unique(["metric", "variant"], keep="first", maintain_order=True)
-            rows = pl.concat([means, single], how="diagonal")
-            tables.append(rows.with_columns(label_kind=pl.lit(kind), label=pl.lit(label)))
+            single = each.filter(pl.col("culture").is_in(list(cultures))).join(means, on=keys, how="anti")
+            single = single.filter(measured).unique(keys, keep="first", maintain_order=True)
+            names = {"label_kind": pl.lit(kind), "label": pl.lit(label)}
+            tables.append(pl.concat([means, single], how="diagonal").with_columns(**names))
     return pl.concat(tables)
 
 
@@ -397,5 +397,4 @@ def _table(kind: str, pairs: _Pairs, metrics: Mapping[str, bool], **settings: An
 
 def _measured(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The columns before any p-value is adjusted."""
-    more = {} if settings.get("equal_within") is None else {"p_equal": pl.Float64}
-    return {**schema, **more}
+    return {**schema} if settings.get("equal_within") is None else {**schema, "p_equal": pl.Float64}
