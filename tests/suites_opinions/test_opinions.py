@@ -503,6 +503,14 @@ def test_rows_of_one_option_that_do_not_go_together(rows: str, message: str, tmp
         survey(tmp_path)
 
 
+def test_a_share_that_stands_twice_is_left_out_where_the_mapping_says_so(tmp_path: Path) -> None:
+    folder = on_the_page(tmp_path, "", "", "", "shares.csv", "mapping.yaml")
+    mapping, table = folder / "mapping.yaml", folder / "shares.csv"
+    mapping.write_text(f"skip_bad_rows: true\n{mapping.read_text('utf-8')}", encoding="utf-8")
+    table.write_text(f"{table.read_text('utf-8')}q1,Is it good to talk with strangers?,No,1,1\n", encoding="utf-8")
+    assert numbers_of(survey(folder)) == {"q1/Kenya": ((62, 38), None), "q1/Peru": ((40, 60), None)}
+
+
 def test_each_culture_has_its_options_in_its_language(tmp_path: Path) -> None:
     rows = "q,en,Rain?,Yes;No,Yes,Fiji,.4\nq,en,Rain?,Yes;No,No,Fiji,.6\n"
     rows += "q,es,¿Lluvia?,Sí;No,No,Peru,30\nq,es,¿Lluvia?,Sí;No,Sí,Peru,70\n"

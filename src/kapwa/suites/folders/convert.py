@@ -201,7 +201,7 @@ def convert(mapping: ColumnMapping, folder: Path) -> Converted:
             groups[origin] = tuple(row.text(name) for name in ("culture", "country", "locale", "group"))
         converted.rows += 1
     if mapping.to.finish is not None:
-        mapping.to.finish(converted)
+        mapping.to.finish(converted, reading.bad_row)
     if mapping.skip_bad_rows:
         _leave_out_groups(groups, converted)
     if not converted.tables:  # a suite of nothing is no suite

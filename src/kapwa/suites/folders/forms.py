@@ -22,7 +22,7 @@ class MappedForm:
     ``columns`` or ``constants``; of several in one entry, one. ``lists``: the fields that hold several texts;
     ``numbers``: those of them whose texts may be numbers. ``parts``: what only mappings of this form may say besides.
     ``lay(row, converted)`` adds a :class:`~kapwa.suites.folders.convert.MappedRow` to the form's tables.
-    ``finish(converted)``, where a form has it, is called after the last row.
+    ``finish(converted, bad_row)``, where a form has it, is called after the last row; ``bad_row`` notes a faulty one.
     ``table``: the one file that the task reads; "" for the whole folder.
     ``renamed``: by table, what it calls fields that mappings call otherwise.
     """

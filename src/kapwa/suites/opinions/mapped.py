@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kapwa.datasets.rows import columns_of
 from kapwa.datasets.tables import written_value
-from kapwa.errors import nearest
+from kapwa.errors import DataError, nearest
 from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.opinions.form import Opinion
 
@@ -58,7 +58,7 @@ def _chosen(row: MappedRow, options: Sequence[str]) -> dict[str, str]:
     return {"option": option, **amounts}
 
 
-def add_up(converted: Converted) -> None:
+def add_up(converted: Converted, bad_row: Callable[[DataError], None]) -> None:
     """Put rows of one option each together: one row a question and culture, with the number of every option.
 
     Options stand in the order that a row names under ``options``, in its language; where none are named, in that in
@@ -76,18 +76,19 @@ def add_up(converted: Converted) -> None:
         question = str(row.cells["question_id"])
         language = str(row.cells.get("language", ""))
         if "option" not in row.cells:
-            converted.problems.append(row.origin.problem("is missing.", "option", "Every row is about one option."))
+            bad_row(row.origin.problem("is missing.", "option", "Every row is about one option."))
             continue
         if "options" not in row.cells and languages.setdefault(question, language) != language:
             hint = "Map 'options', all of them in the row's language, so that cultures are compared option by option."
-            converted.problems.append(row.origin.problem(f"{question!r} is in several languages.", "language", hint))
+            bad_row(row.origin.problem(f"{question!r} is in several languages.", "language", hint))
+            continue
         named.setdefault(question, {})[str(row.cells["option"])] = None
         groups.setdefault((question, str(row.cells.get("culture", ""))), []).append(row)
-    added = (_added_up(group, list(named[key[0]]), converted) for key, group in groups.items())
+    added = (_added_up(group, list(named[key[0]]), bad_row) for key, group in groups.items())
     converted.tables["opinions"] = list(added)
 
 
-def _added_up(rows: Sequence[LaidRow], named: Sequence[str], converted: Converted) -> LaidRow:
+def _added_up(rows: Sequence[LaidRow], named: Sequence[str], bad_row: Callable[[DataError], None]) -> LaidRow:
     """One row of a question and culture for those of its options, or of its people."""
     first = rows[0]
     kind = next((name for name in _ONE_OPTION[1:] if name in first.cells), "count")
@@ -98,7 +99,7 @@ def _added_up(rows: Sequence[LaidRow], named: Sequence[str], converted: Converte
         option = str(row.cells["option"])
         if option not in totals or (kind == "share" and totals[option]):
             message = "has a share already." if option in totals else "is no option in the first row of this question."
-            converted.problems.append(row.origin.problem(f"{option!r} {message}", "option", "Keep one of the rows."))
+            bad_row(row.origin.problem(f"{option!r} {message}", "option", "Keep one of the rows."))
             continue
         amount = float(str(row.cells.get(kind, "1")))
         totals[option] += amount
