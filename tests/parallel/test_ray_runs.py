@@ -296,7 +296,12 @@ def test_a_model_that_cannot_be_loaded(start: Start, monkeypatch: pytest.MonkeyP
 
 
 def test_replicas_that_differ_are_refused(tmp_path: Path, start: Start) -> None:
-    model = start("Skewed", TWO, atomic_batches=True, delay=0.05)
+    import ray
+
+    model = start("Skewed", TWO, atomic_batches=True)
+    # On a busy machine the first replica would answer everything before the second is there to differ.
+    loading = [worker.loading for worker in model._workers if worker.loading is not None]
+    assert len(ray.wait(loading, num_returns=len(loading), timeout=60)[1]) == 0
     with pytest.raises(ModelError, match=r"The replicas of test/tiny differ: weights \d+ and \d+"):
         run_task(TinyTask(n=60, shared=False), model, path=tmp_path / "run", progress=False)
 
