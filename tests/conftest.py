@@ -19,8 +19,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # Before torch is imported: threads that wait must not spin, or they take the processor of what runs beside.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# A busy machine is no fault of the code: examples have no time limit each (a test has one as a whole).
-hypothesis.settings.register_profile("kapwa", deadline=None)
+# A busy machine is no fault of the code: examples have no time limit each (a test has one as a whole), and may be drawn
+# slowly. Every run tries the same examples, so that none fails by luck; the profile `explore` looks for others.
+LENIENT = hypothesis.settings(
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
+)
+hypothesis.settings.register_profile("kapwa", LENIENT, derandomize=True)
+hypothesis.settings.register_profile("explore", LENIENT, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile("kapwa")
 
 
