@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from edited_lm import Edit, edited, run_with
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -234,7 +234,7 @@ def measured(metric: str, values: list[float]) -> Edit:
     return change
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(values=st.lists(st.floats(0, 1), min_size=4, max_size=4))
 def test_any_item_scores_give_their_mean(
     lm_eval_folder: Path, tmp_path_factory: pytest.TempPathFactory, values: list[float]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapwa.errors import MissingDependencyError, ModelError, UsageError
@@ -24,7 +24,7 @@ transformers = pytest.importorskip("transformers")
 PIECES = ["ang", "bata", "ku", "##main", "##ma", "ng", "kanin", "sa", "bahay", "mag", "##aral", ".", ","]
 WORDS = ("ang", "bata", "kumain", "ng", "kanin", "sa", "bahay", "magaral", ".", "hindikilala")
 TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
-QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=30)
 
 
 def save(folder: Path, kind: str = "", seed: int = 0, **config: object) -> Path:

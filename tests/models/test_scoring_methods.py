@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import ARCHITECTURES, VOCABULARY, WINDOW, train_tokenizer, wrapped
 
@@ -51,7 +51,7 @@ def encoder():
     return Encoder(tokenizer, templates.choose(tokenizer, "auto", {}))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(paths=_paths(longest_prompt=WINDOW + 8), batch_tokens=st.sampled_from([1, 20, 4096]))
 def test_methods_agree_with_the_definition(architecture, paths, batch_tokens):
     name, net = architecture

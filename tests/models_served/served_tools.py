@@ -40,12 +40,19 @@ class StubProcess:
         self.url = f"{self.root}/v1"
 
     def report(self) -> dict[str, Any]:
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with direct.open(f"{self.root}/__log") as reply:
-            return json.load(reply)
+        return self._get("__log")
 
     def arrivals(self) -> list[dict[str, Any]]:
         return self.report()["log"]
+
+    def answer_after(self, seconds: float) -> None:
+        """Let the answers to what is asked from now on wait so long."""
+        self._get(f"__delay/{seconds}")
+
+    def _get(self, path: str) -> dict[str, Any]:
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with direct.open(f"{self.root}/{path}") as reply:
+            return json.load(reply)
 
     def stop(self) -> None:
         self.process.kill()

@@ -7,7 +7,8 @@ Usage: stub_server.py CONFIG_JSON. Keys of the configuration:
 ``echo_in_answer`` put it into every answer, as a debugging proxy might, or the key "percent" or "base64" encoded;
 ``lm`` serve a toy language model: "vllm", "sglang", "echo", "short" or "ignores";
 ``judge`` answer as a judge of known noise (``stub_judge.py``).
-GET /__log returns every arrival, the most requests open at once and every Authorization header.
+GET /__log returns every arrival, the most requests open at once and every Authorization header; GET /__delay/SECONDS
+sets the delay of what arrives from then on.
 """
 
 import asyncio
@@ -53,6 +54,9 @@ class Stub:
         if path == "/__log":
             seen = {"log": self.log, "most_open": self.most_open, "seen_auth": sorted(self.seen_auth)}
             return await send(writer, 200, seen)
+        if path.startswith("/__delay/"):
+            self.config["delay"] = float(path.removeprefix("/__delay/"))
+            return await send(writer, 200, {})
         self.seen_auth.add(headers.get("authorization", ""))
         if path == "/v1/models":
             status = self.config.get("models_status", 200)

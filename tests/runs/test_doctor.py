@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warm
@@ -72,7 +72,7 @@ def resumed(folder: Path) -> int:
         return len(missing)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     st.sampled_from(["closed", "log"]),
     st.sampled_from(["flip", "cut", "blank"]),

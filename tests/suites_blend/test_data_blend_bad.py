@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from releasewriter import ENGLISH, entry, write, write_annotations
 
@@ -147,7 +147,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     st.fixed_dictionaries(
         {}, optional=dict.fromkeys(("ID", "question", "en_question", "annotations", "idks"), json_values)
@@ -161,7 +161,7 @@ def test_anything_is_read_or_refused_with_a_reason(tmp_path: Path, value: dict[s
     assert all(problem.row == 1 for problem in file.problems)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(st.text(alphabet='{}[]",:\n 1aN', max_size=40))
 def test_any_text_is_read_as_json_is(tmp_path: Path, text: str) -> None:
     path = write(tmp_path / "x.json", text)

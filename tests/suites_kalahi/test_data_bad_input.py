@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from packwriter import CARD, RELEASED, ROW, SECOND, THIRD, write_csv, write_pack
 
@@ -199,7 +199,7 @@ def test_folders_and_files_of_no_use(tmp_path: Path) -> None:
     assert "neither a file nor a folder" in _refusal(Path("/dev/null")).message
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(noise=st.binary(max_size=60), at=st.integers(0, 2000), cut=st.integers(0, 200), kind=st.sampled_from("cryj"))
 def test_damage_anywhere_is_reported_or_harmless(tmp_path: Path, noise: bytes, at: int, cut: int, kind: str) -> None:
     """Overwrite bytes of a sound file at random: it is read, or refused as data; it never crashes."""

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 import sacrebleu
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
@@ -86,7 +86,7 @@ WORD = st.sampled_from(" ".join((*RELEVANT, *IRRELEVANT)).split())
 PHRASE = st.lists(WORD, min_size=1, max_size=10).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     text=PHRASE, relevant=st.lists(PHRASE, min_size=1, max_size=4), irrelevant=st.lists(PHRASE, min_size=1, max_size=4)
 )
