@@ -210,9 +210,10 @@ async def load(
     seconds: float,
     every: float,
     most: int | None,
+    kills: bool,
     server: Any = None,
 ) -> Posted:
-    """Let everybody post until ``seconds`` are over, or kill ``server`` after ``most`` answers."""
+    """Let everybody post until ``seconds`` are over or ``most`` posts are answered, and kill ``server`` then."""
     found = Posted([], [], [], [], 0.0, 0.0)
     kinds = [FirstPerson if through == "remarks" and not place else KINDS[through] for place in range(len(codes))]
     people = [kind(address, place, found) for place, kind in enumerate(kinds)]
@@ -243,17 +244,18 @@ async def load(
                     found.ids.append(own)
                     if most is not None and len(found.ids) >= most and not over.is_set():
                         over.set()
-                        server.send_signal(signal.SIGKILL)
+                        if kills:
+                            server.send_signal(signal.SIGKILL)
                         return
                 while not await person.rest():
                     if over.is_set() or time.perf_counter() - began >= seconds:
                         return
                     await asyncio.sleep(0.2)
             except (aiohttp.ClientError, ConnectionError, TimeoutError) as error:
-                if over.is_set():
+                if over.is_set() and kills:
                     return
                 found.errors.append(repr(error))
-                if most is not None:
+                if kills:
                     return
 
     await asyncio.gather(*(work(person) for person in people))
@@ -310,13 +312,17 @@ def measure(
     *,
     clients: int,
     seconds: float,
+    most: int | None = None,
     kill: int | None = None,
     database: str | None = None,
     through: str = "remarks",
     every: float = 0.0,
     questions: int = QUESTIONS,
 ) -> dict[str, Any]:
-    """Make a studio in ``folder``, load it, and return the figures."""
+    """Make a studio in ``folder``, load it, and return the figures.
+
+    It ends after ``seconds``, or ``most`` posts that are answered, or ``kill`` of them, when the server is killed.
+    """
     options = ("--database", database) if database else ()
     answers = through != "remarks"
     run("new", "load", "--language", "fil", "--form", "blend" if answers else "kalahi", *options, cwd=folder)
@@ -330,8 +336,8 @@ def measure(
     busy, syncing = os.getloadavg()[0], fsync_seconds(folder)
     server, address = serve(folder, *options)
     try:
-        work = load(address, codes, through=through, seconds=seconds, every=every, most=kill, server=server)
-        found = asyncio.run(work)
+        ends = {"seconds": seconds, "most": kill or most, "kills": kill is not None}
+        found = asyncio.run(load(address, codes, through=through, every=every, server=server, **ends))
     finally:
         server.kill()
         server.wait()

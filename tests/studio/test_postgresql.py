@@ -92,9 +92,9 @@ def test_many_people_on_a_server(server: str, tmp_path: Path) -> None:
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
-    found = bench.measure(tmp_path, clients=8, seconds=1.5, database=server, through="sync", questions=40)
+    found = bench.measure(tmp_path, clients=8, seconds=600, most=60, database=server, through="sync", questions=40)
     assert (found["errors"], found["lost"], found["twice"]) == (0, 0, 0), found["first_errors"]
-    assert found["writes"] > 20
+    assert found["writes"] >= 60
 
 
 def test_check_refuses_a_lost_and_an_empty_database_and_reports_a_damaged_one(server: str, tmp_path: Path) -> None:
