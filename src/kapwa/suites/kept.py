@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -18,11 +19,12 @@ from typing import TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from kapwa import registry
 from kapwa.files import replacing
 
 CACHE_VARIABLE = "KAPWA_CACHE_DIR"
 MOST_FILES = 1_000
-_RULES = ("suites", "metrics", "languages", "datasets", "records.py")
+_RULES = ("suites", "metrics", "languages", "datasets", "records.py", "files.py", "tables_io.py", "workbooks.py")
 _SUFFIXES = (".py", ".yaml", ".csv")
 T = TypeVar("T")
 
@@ -37,7 +39,7 @@ def kept(name: str, follows_from: Iterable[str], kind: type[T], work_out: Callab
     folder = cache_folder()
     if folder is None:
         return work_out()
-    hashed = hashlib.blake2b(_rules().encode(), digest_size=16)
+    hashed = hashlib.blake2b(rules().encode(), digest_size=16)
     for text in follows_from:
         hashed.update(b"\0" + text.encode("utf-8", "surrogatepass"))
     path = folder / name / f"{hashed.hexdigest()}.json"
@@ -71,10 +73,11 @@ def cache_folder() -> Path | None:
 
 
 @cache
-def _rules() -> str:
-    """A hash of the code and the language files that scores follow from."""
+def rules() -> str:
+    """Return a hash of the code and the language files that data and scores are read by, and of Python itself."""
     home = Path(__file__).parents[1]
-    hashed = hashlib.blake2b(digest_size=16)
+    languages = [(point.value, point.dist and point.dist.version) for point in registry.installed("languages").values()]
+    hashed = hashlib.blake2b(f"{sys.version} {languages}".encode(), digest_size=16)
     for part in _RULES:
         place = home / part
         files = [place] if place.is_file() else sorted(place.rglob("*"))

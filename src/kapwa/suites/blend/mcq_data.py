@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -35,6 +36,7 @@ from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
+from kapwa.suites.sealed import read_once
 from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
@@ -238,6 +240,10 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     that holds it; or a hub id such as "nayeon212/BLEnD". Raises UsageError for a name that means nothing, DataError
     naming file, row and column for a file that is not of either layout.
     """
+    return read_once(tuple[list[ChoiceQuestion], DataSource], partial(_read_mcq, data))
+
+
+def _read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     try:
         place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
     except UsageError as error:  # the sample packs that it names hold people's answers

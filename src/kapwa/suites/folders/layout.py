@@ -89,7 +89,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     ``converted.problems``. Raises DataError for a mapping that is none.
     """
     mapping = read_mapping(mapping_path)
-    with _uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
+    with uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
         made = convert(mapping, folder)
         to = Path(temporary).resolve()
         tables = {}
@@ -119,7 +119,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Keep Python from looking for cycles, which takes as long as reading: rows are a million objects and have none."""
     collecting = gc.isenabled()
     gc.disable()

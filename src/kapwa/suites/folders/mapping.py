@@ -144,6 +144,12 @@ class ColumnMapping(BaseModel):
         named = {f"{step}/{name}": column for step, fields in self.steps.items() for name, column in fields.items()}
         return {**self.columns, **named}
 
+    @property
+    def named(self) -> set[str]:
+        """The fields that some column or constant gives."""
+        stepped = [name for fields in self.steps.values() for name in fields]
+        return {*self.columns, *self.constants, *stepped, *(name for join in self.joins for name in join.columns)}
+
     @field_validator("parts")
     @classmethod
     def _named(cls, parts: dict[str, str]) -> dict[str, str]:
