@@ -42,6 +42,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def starts(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders whose tables were laid out."""
     folders: list[Path] = []
+
     def noted(mapping, folder):  # type: ignore[no-untyped-def]
         folders.append(folder)
         return convert(mapping, folder)

@@ -20,6 +20,7 @@ from typing import TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kapwa import registry
+from kapwa.errors import UsageError
 from kapwa.files import replacing
 
 CACHE_VARIABLE = "KAPWA_CACHE_DIR"
@@ -49,14 +50,23 @@ def kept(name: str, follows_from: Iterable[str], kind: type[T], work_out: Callab
         os.utime(path)  # the files longest unused go first
         return value
     value = work_out()
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as fresh:
-            fresh.write_bytes(adapter.dump_json(value))
-        by_age = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
-        for file in by_age[:-MOST_FILES]:
-            file.unlink()
+    keep(path, adapter.dump_json(value), MOST_FILES)
     return value
+
+
+def keep(path: Path, content: bytes, most: int) -> None:
+    """Write a file that the user alone may read; of its folder the ``most`` latest of its kind stay.
+
+    A folder that cannot be written, as on a full disk, is done without.
+    """
+    with suppress(OSError, UsageError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with replacing(path) as fresh:
+            fresh.write_bytes(content)
+        path.chmod(0o600)
+        by_age = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda file: file.stat().st_mtime)
+        for file in by_age[:-most]:
+            file.unlink()
 
 
 def cache_folder() -> Path | None:

@@ -25,13 +25,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter
 
-from kapwa.errors import UsageError
-from kapwa.files import replacing
+from kapwa.suites.kept import keep
 
 T = TypeVar("T")
 MOST_FILES = 20
 _NONCE, _TAG = 16, 32  # bytes
-_SUFFIX = ".sealed"
 
 
 @dataclass
@@ -98,20 +96,12 @@ class Seal(NamedTuple):
         return None
 
     def keep(self, reading: KeptReading) -> None:
-        """Keep what was read in place of what was kept before; a folder that cannot be written is done without."""
-        if reading.content is None:
-            return
-        nonce = secrets.token_bytes(_NONCE)
-        content = json.dumps(reading.remark).encode() + b"\n" + reading.content
-        sealed = nonce + self._hidden(nonce, zlib.compress(content, 1))
-        with suppress(OSError, UsageError):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with replacing(self.path) as fresh:
-                fresh.write_bytes(self._tag(sealed) + sealed)
-            self.path.chmod(0o600)
-            by_age = sorted(self.path.parent.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
-            for file in by_age[:-MOST_FILES]:
-                file.unlink()
+        """Keep what was read, if anything was, in place of what was kept before."""
+        if reading.content is not None:
+            nonce = secrets.token_bytes(_NONCE)
+            content = json.dumps(reading.remark).encode() + b"\n" + reading.content
+            sealed = nonce + self._hidden(nonce, zlib.compress(content, 1))
+            keep(self.path, self._tag(sealed) + sealed, MOST_FILES)
 
     def _hidden(self, nonce: bytes, content: bytes) -> bytes:
         """Return ``content`` hidden, or what is hidden shown: the same bits are turned over."""
@@ -127,4 +117,4 @@ class Seal(NamedTuple):
 def seal(folder: Path, name: str, key: bytes) -> Seal:
     """Return the seal in ``folder`` of what is called ``name``, of which the file's name shows nothing."""
     hashed = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return Seal(folder / f"{hashed}{_SUFFIX}", key)
+    return Seal(folder / f"{hashed}.sealed", key)

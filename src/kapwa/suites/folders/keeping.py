@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from kapwa.datasets.card import CARD_NAME, LABELS_NAME
 from kapwa.suites.folders.convert import TALK
-from kapwa.suites.folders.layout import PROMPTS
+from kapwa.suites.folders.layout import COPIED, beside
 from kapwa.suites.folders.mapping import ColumnMapping, read_mapping
 from kapwa.suites.folders.reading import files_named
 from kapwa.suites.kept import cache_folder, rules
@@ -49,5 +48,4 @@ def _files(mapping: ColumnMapping, folder: Path, mapping_path: Path) -> Iterator
     for name in (*mapping.tables, *(join.table for join in mapping.joins)):
         yield from files_named(folder, name)
     yield from (mapping_path.parent / name for name in mapping.value_tables.values())
-    beside = {place / name for place in (mapping_path.parent, folder) for name in (CARD_NAME, LABELS_NAME, PROMPTS)}
-    yield from sorted(file for file in beside if file.is_file())
+    yield from filter(None, (beside(mapping_path, folder, name) for name in COPIED))
