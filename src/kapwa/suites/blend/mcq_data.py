@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -93,6 +93,7 @@ def _several(cell: Any) -> Any:
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
 
 
+_LETTERED = {what: [f"{what}_{letter}" for letter in ALL_LETTERS] for what in ("option", "culture")}
 _REARM = BeforeValidator(lambda cell: rearm(cell) if isinstance(cell, str) else cell)
 _SafeText = Annotated[Text, _REARM]
 _SafeFilled = Annotated[Filled, _REARM]
@@ -126,7 +127,7 @@ class ChoiceRow(GroupedRow, Conversed):
         "", description="ordered: the options are steps of one scale, in order, the same for all questions."
     )
 
-    @property
+    @cached_property
     def choice(self) -> ChoiceQuestion:
         """The question of the row."""
         options = tuple(filter(None, self._by_letter("option")))
@@ -138,7 +139,8 @@ class ChoiceRow(GroupedRow, Conversed):
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
         """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""
-        return tuple(getattr(self, f"{what}_{letter}", "") for letter in ALL_LETTERS)
+        cells = {"option_A": self.option_A, "option_B": self.option_B, **(self.model_extra or {})}
+        return tuple([cells.get(name, "") for name in _LETTERED[what]])
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
@@ -184,7 +186,7 @@ class ReleasedChoiceRow(Row):
     choice_countries: Annotated[dict[str, str], BeforeValidator(_lettered)]
     answer_idx: Filled
 
-    @property
+    @cached_property
     def choice(self) -> ChoiceQuestion:
         """The question of the row."""
         number = self.mcq_id.removeprefix(f"{self.question_id}_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -123,7 +124,7 @@ class ColumnMapping(BaseModel):
     skip_bad_rows: bool = False
     prompts: list[PromptEntry] = Field(default_factory=list)
 
-    @property
+    @cached_property
     def to(self) -> MappedForm:
         """The form that rows are laid out in."""
         return form_of(self.form)
