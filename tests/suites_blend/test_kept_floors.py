@@ -73,7 +73,7 @@ def test_other_questions_or_rules_are_worked_out_anew(
     floors(where={"culture": "South_Korea"}, max_answers=1)
     assert len(worked_out) > times
     times = len(worked_out)
-    monkeypatch.setattr(kept, "_rules", lambda: "the code of tomorrow")
+    monkeypatch.setattr(kept, "rules", lambda: "the code of tomorrow")
     floors(where={"culture": "South_Korea"})
     assert len(worked_out) > times
 

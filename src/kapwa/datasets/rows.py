@@ -267,10 +267,13 @@ def read_rows(
     lost, oddities = find_lost_letters(_written_texts(table, model, values.get("language", ""), language_of))
     if lost:  # lost letters cause other errors too, which would only repeat this one
         return RowsRead([], [*problems, *lost], [*renamed, *oddities])
+    usual = [name for name in values if name in known]
     cells: list[dict[str, Any]] = []
     for record in table.records:
         row: dict[str, Any] = {**record.cells, "origin": Origin(table.path, record.row)}
-        row |= {name: values[name] for name in values if name in known and not str(row.get(name, "")).strip()}
+        for name in usual:
+            if not str(row.get(name, "")).strip():
+                row[name] = values[name]
         cells.append(row)
     rows, wrong = _validated(cells, model)
     if wrong:

@@ -365,6 +365,8 @@ def find_lost_letters(cells: Iterable[WrittenText]) -> tuple[list[DataError], li
         columns[cell.path, cell.column, cell.language].append(cell)
     for (path, column, language), written in columns.items():
         scripts = scripts_of(language)
+        if not scripts and not any("?" in cell.text for cell in written):
+            continue
         # "?" where each letter was: several, or one alone, and no letter left of the language's script.
         lost = [
             bool(_RUN.search(text) and scripts and not has_script(text, scripts))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -18,11 +19,13 @@ from typing import TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from kapwa import registry
+from kapwa.errors import UsageError
 from kapwa.files import replacing
 
 CACHE_VARIABLE = "KAPWA_CACHE_DIR"
 MOST_FILES = 1_000
-_RULES = ("suites", "metrics", "languages", "datasets", "records.py")
+_RULES = ("suites", "metrics", "languages", "datasets", "records.py", "files.py", "tables_io.py", "workbooks.py")
 _SUFFIXES = (".py", ".yaml", ".csv")
 T = TypeVar("T")
 
@@ -37,7 +40,7 @@ def kept(name: str, follows_from: Iterable[str], kind: type[T], work_out: Callab
     folder = cache_folder()
     if folder is None:
         return work_out()
-    hashed = hashlib.blake2b(_rules().encode(), digest_size=16)
+    hashed = hashlib.blake2b(rules().encode(), digest_size=16)
     for text in follows_from:
         hashed.update(b"\0" + text.encode("utf-8", "surrogatepass"))
     path = folder / name / f"{hashed.hexdigest()}.json"
@@ -47,14 +50,23 @@ def kept(name: str, follows_from: Iterable[str], kind: type[T], work_out: Callab
         os.utime(path)  # the files longest unused go first
         return value
     value = work_out()
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as fresh:
-            fresh.write_bytes(adapter.dump_json(value))
-        by_age = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
-        for file in by_age[:-MOST_FILES]:
-            file.unlink()
+    keep(path, adapter.dump_json(value), MOST_FILES)
     return value
+
+
+def keep(path: Path, content: bytes, most: int) -> None:
+    """Write a file that the user alone may read; of its folder the ``most`` latest of its kind stay.
+
+    A folder that cannot be written, as on a full disk, is done without.
+    """
+    with suppress(OSError, UsageError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with replacing(path) as fresh:
+            fresh.write_bytes(content)
+        path.chmod(0o600)
+        by_age = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda file: file.stat().st_mtime)
+        for file in by_age[:-most]:
+            file.unlink()
 
 
 def cache_folder() -> Path | None:
@@ -71,10 +83,11 @@ def cache_folder() -> Path | None:
 
 
 @cache
-def _rules() -> str:
-    """A hash of the code and the language files that scores follow from."""
+def rules() -> str:
+    """Return a hash of the code and the language files that data and scores are read by, and of Python itself."""
     home = Path(__file__).parents[1]
-    hashed = hashlib.blake2b(digest_size=16)
+    languages = [(point.value, point.dist and point.dist.version) for point in registry.installed("languages").values()]
+    hashed = hashlib.blake2b(f"{sys.version} {languages}".encode(), digest_size=16)
     for part in _RULES:
         place = home / part
         files = [place] if place.is_file() else sorted(place.rglob("*"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from kapwa.datasets.card import CARD_NAME
 from kapwa.datasets.findings import DataSource
@@ -12,9 +14,10 @@ from kapwa.datasets.packs import DataSet, children, locate, odd_names, table_fil
 from kapwa.datasets.tables import find_lost_letters, read_records, shipped_card
 from kapwa.errors import DataError, raise_first
 from kapwa.suites.blend.form import read_tables
-from kapwa.suites.blend.prompts import PromptBook, Templates, read_prompts, written_prompts
+from kapwa.suites.blend.prompts import PromptBook, Template, Templates, read_prompts, written_prompts
 from kapwa.suites.blend.questions import COUNTRIES, Entry, Question, region_of
 from kapwa.suites.blend.released import RELEASE_CARD, CountryFiles, find_release, prompt_files, read_country
+from kapwa.suites.sealed import read_once
 
 PACKS = Path(__file__).parent / "packs"
 PROMPT_FILE = "prompts.csv"
@@ -46,8 +49,7 @@ class Survey(DataSet):
 
     def prompts(self) -> PromptBook:
         """Return the prompts of every country; English defaults for those that bring none."""
-        pairs = dict.fromkeys((entry.question.country, entry.question.language) for entry in self.entries)
-        return PromptBook([region_of(*pair) for pair in pairs], self.templates)
+        return _prompt_book((entry.question for entry in self.entries), self.templates)
 
 
 def read_data(data: str | Path | None, prompts: str | Path | None = None) -> BlendData:
@@ -58,12 +60,31 @@ def read_data(data: str | Path | None, prompts: str | Path | None = None) -> Ble
     ones, in place of the data's own.
     Raises UsageError for names that mean nothing, DataError (the first, with a count) for bad files.
     """
+    read = read_once(_Read, partial(_read, data)) if prompts is None else _read(data, Path(prompts))
+    return BlendData(read.questions, _prompt_book(read.questions, dict(read.templates)), read.source)
+
+
+class _Read(NamedTuple):
+    """What is read of a data set: its questions, its templates by culture and id, and where they came from."""
+
+    questions: list[Question]
+    templates: list[tuple[tuple[str, str], Template]]
+    source: DataSource
+
+
+def _read(data: str | Path | None, prompts: Path | None = None) -> _Read:
     place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, ANSWER_FILES))
     survey = load_path(place.path, place.name)
     if prompts is not None:
-        _replace_prompts(survey, Path(prompts))
+        _replace_prompts(survey, prompts)
     raise_first(survey.problems)
-    return BlendData([entry.question for entry in survey.entries], survey.prompts(), survey.source())
+    return _Read([entry.question for entry in survey.entries], list(survey.templates.items()), survey.source())
+
+
+def _prompt_book(questions: Iterable[Question], templates: Templates) -> PromptBook:
+    """Return the prompts of every country; English defaults for those that bring none."""
+    pairs = dict.fromkeys((question.country, question.language) for question in questions)
+    return PromptBook([region_of(*pair) for pair in pairs], templates)
 
 
 def hub_files(data: str | Path | None, files_of_blend: Sequence[str]) -> Sequence[str]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -35,6 +36,7 @@ from kapwa.records import Media
 from kapwa.suites.blend.data import BLEND_ID, CHOICE_FILES, PACKS, hub_files
 from kapwa.suites.blend.released import RELEASE_CARD
 from kapwa.suites.items import ALL_LETTERS, NO_TOPIC
+from kapwa.suites.sealed import read_once
 from kapwa.tables_io import rearm
 
 LETTERS = "ABCD"
@@ -91,6 +93,7 @@ def _several(cell: Any) -> Any:
     return ",".join(sorted(str(letter).strip() for letter in letters)) if isinstance(letters, list | tuple) else cell
 
 
+_LETTERED = {what: [f"{what}_{letter}" for letter in ALL_LETTERS] for what in ("option", "culture")}
 _REARM = BeforeValidator(lambda cell: rearm(cell) if isinstance(cell, str) else cell)
 _SafeText = Annotated[Text, _REARM]
 _SafeFilled = Annotated[Filled, _REARM]
@@ -124,7 +127,7 @@ class ChoiceRow(GroupedRow, Conversed):
         "", description="ordered: the options are steps of one scale, in order, the same for all questions."
     )
 
-    @property
+    @cached_property
     def choice(self) -> ChoiceQuestion:
         """The question of the row."""
         options = tuple(filter(None, self._by_letter("option")))
@@ -136,7 +139,8 @@ class ChoiceRow(GroupedRow, Conversed):
 
     def _by_letter(self, what: str) -> tuple[str, ...]:
         """The texts of the columns of ``what``, A to T; "" where there is no column, or an empty cell."""
-        return tuple(getattr(self, f"{what}_{letter}", "") for letter in ALL_LETTERS)
+        cells = {"option_A": self.option_A, "option_B": self.option_B, **(self.model_extra or {})}
+        return tuple([cells.get(name, "") for name in _LETTERED[what]])
 
     def contradictions(self) -> Iterator[CellProblem]:
         """Yield what makes the question impossible to judge."""
@@ -182,7 +186,7 @@ class ReleasedChoiceRow(Row):
     choice_countries: Annotated[dict[str, str], BeforeValidator(_lettered)]
     answer_idx: Filled
 
-    @property
+    @cached_property
     def choice(self) -> ChoiceQuestion:
         """The question of the row."""
         number = self.mcq_id.removeprefix(f"{self.question_id}_")
@@ -238,6 +242,10 @@ def read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     that holds it; or a hub id such as "nayeon212/BLEnD". Raises UsageError for a name that means nothing, DataError
     naming file, row and column for a file that is not of either layout.
     """
+    return read_once(tuple[list[ChoiceQuestion], DataSource], partial(_read_mcq, data))
+
+
+def _read_mcq(data: str | Path) -> tuple[list[ChoiceQuestion], DataSource]:
     try:
         place = locate(data, PACKS, own_dataset=BLEND_ID, patterns=hub_files(data, CHOICE_FILES))
     except UsageError as error:  # the sample packs that it names hold people's answers

@@ -90,6 +90,7 @@ class PromptBook:
         }
         ids = [prompt_id for templates in self._templates.values() for prompt_id in templates]
         self.every_id = tuple(dict.fromkeys(ids))
+        self._prefixes: dict[tuple[str, AskedIn, str], tuple[str, ...]] = {}
 
     def ids(self, country: str) -> tuple[str, ...]:
         """Return the ids of a country's prompts, in file order."""
@@ -125,10 +126,14 @@ class PromptBook:
         They are what the country's templates end in, in either language: a model asked as a persona, or in one
         language, may still begin as another prompt of the same file would have it.
         """
-        pairs = [(template.local, template.english) for template in self._templates[country].values()]
-        asked_in_texts, other_texts = zip(*(pair if asked_in == "local" else pair[::-1] for pair in pairs), strict=True)
-        ordered = (self.template(country, asked_in, prompt_id), *asked_in_texts, *other_texts)
-        return tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
+        key = country, asked_in, prompt_id
+        if key not in self._prefixes:  # every question of a country has the same
+            pairs = [(template.local, template.english) for template in self._templates[country].values()]
+            sides = (pair if asked_in == "local" else pair[::-1] for pair in pairs)
+            asked_in_texts, other_texts = zip(*sides, strict=True)
+            ordered = (self.template(*key), *asked_in_texts, *other_texts)
+            self._prefixes[key] = tuple(dict.fromkeys(filter(None, map(answer_label, ordered))))
+        return self._prefixes[key]
 
 
 @cache

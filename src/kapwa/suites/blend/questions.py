@@ -49,8 +49,11 @@ class Group:
 
 def says_nothing(group: Group, language: str) -> bool:
     """Whether an answer group, in its language or in its English, says no more than that there is no answer."""
-    sides = ((group.local, language), (group.en, "en"))
-    return any(texts and all(is_non_answer(text, code) for text in texts) for texts, code in sides)
+    return _all_nothing(group.local, language) or _all_nothing(group.en, "en")
+
+
+def _all_nothing(texts: Sequence[str], language: str) -> bool:
+    return bool(texts) and all(is_non_answer(text, language) for text in texts)
 
 
 def top_votes(groups: Sequence[Group]) -> int:

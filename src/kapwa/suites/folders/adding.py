@@ -188,6 +188,8 @@ def add_suite(
         first, others = checked.errors[0], len(checked.errors) - 1
         more = f" ({others} more: 'kapwa data check' lists them all.)" if others else ""
         raise DataError(f"{first.message}{more}", path=first.path, row=first.row, column=first.column)
+    from kapwa.suites.folders.layout import beside
+
     place = Path(folder).resolve()
     chosen = name if name is not None else place.name.lower()
     check_name(chosen)
@@ -195,9 +197,7 @@ def add_suite(
         value = registry.installed("suites")[chosen].value
         raise UsageError(f"{chosen!r} is the name of an installed suite ({value}).", hint="Choose another with --name.")
     mapping_path = Path(mapping).resolve() if mapping is not None else None
-    # A mapping elsewhere may bring its own card.
-    cards = [folder / CARD_NAME for folder in (*([mapping_path.parent] if mapping_path else []), place)]
-    path = next((card for card in cards if card.is_file()), None)
+    path = beside(mapping_path or place / MAPPING_NAME, place, CARD_NAME)
     card = read_model(path, Card)[0] if path else None
     entry = Registered(chosen, checked.form, place, checked.tasks, card.title if card else "", mapping_path)
     register(entry, replace=replace)

@@ -82,7 +82,8 @@ class MappedRow:
 
     def names(self) -> list[str]:
         """Return the form's fields that the mapping says."""
-        return [name for name in self.mapping.to.fields if self.has(name)]
+        known = self.fields.keys() | self.mapping.constants.keys()
+        return [name for name in self.mapping.to.fields if name in known]
 
     def cells(self, question: str, id_name: str = "id") -> dict[str, Any]:
         """Return the row by the form's fields: what it calls itself, whose it is, its texts, and those of its lists.

@@ -23,6 +23,8 @@ from kapwa.suites.folders.forms import MappedForm
 from kapwa.suites.folders.mapping import read_mapping
 
 PROMPTS = "prompts.csv"
+# Files that a folder of a form has beside its tables.
+COPIED = (CARD_NAME, LABELS_NAME, PROMPTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
     ``converted.problems``. Raises DataError for a mapping that is none.
     """
     mapping = read_mapping(mapping_path)
-    with _uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
+    with uncollected(), tempfile.TemporaryDirectory(prefix="kapwa-") as temporary:
         made = convert(mapping, folder)
         to = Path(temporary).resolve()
         tables = {}
@@ -98,9 +100,8 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             path.touch()
             tables[path] = _in_memory(path, rows)
         copied = {}
-        for name in (CARD_NAME, LABELS_NAME, PROMPTS):
-            # A mapping elsewhere may bring its own card, for the folder is somebody else's.
-            original = next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+        for name in COPIED:
+            original = beside(mapping_path, folder, name)
             if original is not None:
                 shutil.copyfile(original, to / name)
                 copied[name] = original
@@ -118,8 +119,13 @@ def laid_out(folder: Path, mapping_path: Path) -> Iterator[LaidOut]:
             MEDIA_FOLDER.reset(token)
 
 
+def beside(mapping_path: Path, folder: Path, name: str) -> Path | None:
+    """Return the file ``name`` of a folder, or that of a mapping elsewhere: the folder may be somebody else's."""
+    return next((file for place in (mapping_path.parent, folder) if (file := place / name).is_file()), None)
+
+
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Keep Python from looking for cycles, which takes as long as reading: rows are a million objects and have none."""
     collecting = gc.isenabled()
     gc.disable()

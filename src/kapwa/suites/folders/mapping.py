@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -123,7 +124,7 @@ class ColumnMapping(BaseModel):
     skip_bad_rows: bool = False
     prompts: list[PromptEntry] = Field(default_factory=list)
 
-    @property
+    @cached_property
     def to(self) -> MappedForm:
         """The form that rows are laid out in."""
         return form_of(self.form)
@@ -143,6 +144,12 @@ class ColumnMapping(BaseModel):
         """The column of each field, of those that a step gives by "step/field"."""
         named = {f"{step}/{name}": column for step, fields in self.steps.items() for name, column in fields.items()}
         return {**self.columns, **named}
+
+    @property
+    def named(self) -> set[str]:
+        """The fields that some column or constant gives."""
+        stepped = [name for fields in self.steps.values() for name in fields]
+        return {*self.columns, *self.constants, *stepped, *(name for join in self.joins for name in join.columns)}
 
     @field_validator("parts")
     @classmethod

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kapwa import registry
-from kapwa.errors import DataError, UsageError, raise_first
+from kapwa.errors import DataError, KapwaError, UsageError, raise_first
 from kapwa.suites.base import Selection, Suite, Task
 from kapwa.user_suites import FILE_NAME, Registered, config_folder
 
@@ -101,35 +102,61 @@ def open_task(
     mapping_path = mapping or find_mapping(data)
     if mapping_path is None or data is None:
         return suite.open_task(task, data, selection, options)
-    from kapwa.suites.folders.layout import laid_out
+    from kapwa.suites.folders.layout import uncollected
 
-    folder = Path(data)
-    with laid_out(folder if folder.is_dir() else folder.parent, mapping_path) as place:
+    with uncollected():
+        return _open_mapped(suite, task, Path(data), mapping_path, selection, options)
+
+
+def _open_mapped(
+    suite: Suite, task: str, path: Path, mapping_path: Path, selection: Selection, options: Mapping[str, Any]
+) -> Task:
+    """Open a task over mapped tables, as they were read before where these very tables were."""
+    from kapwa.suites.folders.keeping import seal_of
+    from kapwa.suites.folders.layout import laid_out
+    from kapwa.suites.sealed import KeptReading, reading_of
+
+    folder = path if path.is_dir() else path.parent
+    source = {"name": path.resolve().name, "path": path}
+    seal = seal_of(folder, mapping_path, task)
+    kept = seal.opened() if seal else None
+    if kept is not None:
+        # What is wrong with a selection or an option is said of the tables themselves, which tell its place.
+        with suppress(KapwaError, ValueError), reading_of(kept):
+            opened = suite.open_task(task, folder, selection, options)
+            if kept.used:  # else an option had other files read
+                return _with_source(opened, kept.remark, **source)
+    fresh = KeptReading() if seal else None
+    with laid_out(folder, mapping_path) as place, reading_of(fresh):
         raise_first(place.converted.problems)
         try:
             opened = suite.open_task(task, place.data, selection, options)
         except DataError as error:
             raise place.translated(error) from None
-        card = _with_limits(opened.data.card, place.converted)
-    return _with_source(opened, name=folder.resolve().name, path=folder, card=card)
+        remark = _left_out(place.converted)
+    if seal and fresh:
+        fresh.remark = remark
+        seal.keep(fresh)
+    return _with_source(opened, remark, **source)
 
 
-def _with_limits(card: Mapping[str, Any], converted: Converted) -> Mapping[str, Any]:
-    """Return a card whose limits, which the report prints, say how many rows were left out and why the first was."""
+def _left_out(converted: Converted) -> str:
+    """Return how many rows were left out and why the first was, as the card's limits say it; "" where none was."""
     if not converted.left_out:
-        return card
+        return ""
     first = converted.left_out[0]
     place = f"row {first.row} of {Path(first.path or '').name}"
     column = f", column {first.column!r}" if first.column else ""
-    limit = (
+    return (
         f"Rows left out because something is wrong with them: {converted.rows_left_out} (the first is {place}"
         f"{column}: {first.message.rstrip('.')}). 'kapwa data check' lists them all."
     )
-    return {**card, "limits": [*card.get("limits", ()), limit]}
 
 
-def _with_source(task: Task, **changes: Any) -> Task:
-    """The same task whose source has another name or path."""
+def _with_source(task: Task, limit: str = "", **changes: Any) -> Task:
+    """The same task whose source has another name or path; ``limit`` is one more of those that its card says."""
+    if limit:
+        changes["card"] = {**task.data.card, "limits": [*task.data.card.get("limits", ()), limit]}
     return dataclasses.replace(task, data=dataclasses.replace(task.data, **changes))
 
 

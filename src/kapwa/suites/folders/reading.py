@@ -118,9 +118,7 @@ class Reading:
     def _tables(self, names: Sequence[str], needed: Mapping[str, str]) -> Iterator[Table]:
         """Yield the tables that hold every column of ``needed`` (by its field); what is wrong with others is noted."""
         for name in names:
-            files = [self.folder / name]
-            if "*" in name:
-                files = sorted(path for path in self.folder.glob(name) if path.is_file())
+            files = files_named(self.folder, name)
             if not files:
                 hint = "See 'table' in the mapping."
                 self.problems.append(DataError(f"holds no file {name}.", path=self.folder, hint=hint))
@@ -210,6 +208,11 @@ class Reading:
                 records.append(Record(record.row, {**record.cells, path: cell}))
             table = table._replace(header=(*table.header, path), records=records)
         return table
+
+
+def files_named(folder: Path, name: str) -> list[Path]:
+    """Return the files that a mapping names so; one without "*" need not be there."""
+    return sorted(path for path in folder.glob(name) if path.is_file()) if "*" in name else [folder / name]
 
 
 def _with_texts(table: Table, columns: Iterable[str]) -> Table:
