@@ -136,3 +136,36 @@ def test_an_evaluation_tells_nothing_of_the_computer_and_goes_when_words_do(
     os.utime(folder / "1.0.0-blend-saq.json", (left - 60, left - 60))
     assert commands.clear_traces() == ""
     assert not folder.exists()
+
+
+def test_evaluations_that_were_deleted_in_part_go_at_the_next_start(
+    everyday: Any, askers: dict[str, Someone], tmp_path: Path, monkeypatch: Any
+) -> None:
+    from django.conf import settings
+
+    from kapwa.studio import commands
+    from kapwa.studio.core import evaluating
+
+    monkeypatch.setattr(settings, "KAPWA_HOME", tmp_path)
+    run = evaluating.folder_of(everyday) / "1.0.0-blend-saq" / "run"
+    run.mkdir(parents=True)
+    (run.parents[1] / "1.0.0-blend-saq.json").write_text("{}")
+    (run / "report.html").write_text("what Omar wrote")
+    whole = evaluating.shutil.rmtree
+
+    def half(folder: Path) -> None:
+        (folder / "1.0.0-blend-saq.json").unlink()
+        raise PermissionError(folder)
+
+    monkeypatch.setattr(evaluating.shutil, "rmtree", half)
+    askers["omar"].post("withdraw/", {"depth": "contributions", "sure": "yes"})
+    assert list(tmp_path.rglob("report.html"))
+    monkeypatch.setattr(evaluating.shutil, "rmtree", whole)
+    assert commands.clear_traces() == ""
+    assert not list((tmp_path / "evaluations").iterdir())
+
+
+def test_an_answer_in_words_is_not_undone_by_an_address(everyday: Any, askers: dict[str, Someone]) -> None:
+    question = ask(everyday, "뭘 먹나요?")
+    answer(member_of(askers["omar"]), question, "밥")
+    askers["omar"].get(f"work/answers/?again={question.id}")

@@ -1,6 +1,7 @@
 """Tables that a community has: columns of any name, faulty rows, files of the authors, releases of other studios."""
 
 import io
+import json
 import re
 import zipfile
 from collections.abc import Sequence
@@ -351,6 +352,52 @@ def test_the_released_files_themselves_come_in(project: Any, everyday: Any, stud
     assert taken_in(texts, RELEASED / "eecc" / "qa") == PromptPart.objects.filter(project=texts).count() == 539
     with pytest.raises(KapwaError, match="for each task apart"):
         taken_in(texts, RELEASED / "eecc")
+
+
+TURNS = [{"role": "user", "content": "What is the food of the town?"}, {"role": "assistant", "content": "Kanin."}]
+FILES = [{"path": "images/tubig.png", "alt": "A glass of water on the table"}]
+TALKS: list[dict[str, Any]] = [
+    {"id": "1", "topic": "Food", "local": "Ano ang kinakain dito?", "messages": TURNS, "media": []},
+    {"id": "2", "topic": "Food", "local": "Ano ang iniinom dito?", "messages": [], "media": FILES},
+    {"id": "3", "topic": "Food", "local": "Ano ang niluluto dito?", "messages": "", "media": None, "group": ""},
+    {"id": "4", "topic": "Food", "local": "Ano ang binibili dito?", "group": "palengke"},
+]
+
+
+def test_conversations_and_pictures_are_not_dropped_in_silence(everyday: Any, tmp_path: Path) -> None:
+    from kapwa.studio.models import Question
+
+    writer = enter(everyday, "Ana", "coordinator")
+    table = "".join(json.dumps(row) + "\n" for row in TALKS)
+    page = shown(writer, sent("questions.jsonl", table))
+    names = ["id", "topic", "local", "messages", "media", "group"]
+    fields = form_of(page)
+    assert [fields[f"column_0_{place}"] for place in range(6)] == names  # not taken for the question in English
+    for row, name in ((1, "messages"), (2, "media"), (4, "group")):
+        assert f"Row {row}, <bdi>{name}</bdi>" in page
+    assert "1 row as it will be" in page
+    # Who leaves a column out on purpose has the texts without it.
+    page = imported(writer, writer.post("import/", {**fields, "column_0_4": "", "action": "again"}))
+    assert "2 rows were imported." in page
+    taken = Question.objects.filter(project=everyday).exclude(kind="prompt")
+    assert set(taken.values_list("name", flat=True)) == {"2", "3"}
+    (tmp_path / "questions.jsonl").write_text(table, encoding="utf-8")
+    with pytest.raises(KapwaError, match=r"row 1, column 'messages'.*it would be lost"):
+        taken_in(everyday, tmp_path)
+
+
+def test_a_pack_says_which_of_its_tables_and_columns_are_not_taken_in(everyday: Any, tmp_path: Path) -> None:
+    from kapwa.studio.core.forms import form_of as form
+
+    (tmp_path / "questions.csv").write_text("id,topic,local,who\n1,Food,Ano ang kinakain?,Ana\n", encoding="utf-8")
+    (tmp_path / "cultures.csv").write_text("culture,label,kind\nFilipino,Asia,region\n", encoding="utf-8")
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for file in sorted(tmp_path.iterdir()):
+            packed.write(file, file.name)
+    page = shown(enter(everyday, "Ana", "coordinator"), sent("pack.zip", archive.getvalue()))
+    assert "Not imported: <bdi>cultures.csv</bdi>" in page
+    assert form(everyday).take_in(everyday, tmp_path).endswith("Not taken in: who, cultures.csv.")
 
 
 MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"

@@ -26,4 +26,5 @@ class Aside(Authored):
 
 def set_aside(project: Project | int, desk: str) -> set[str]:
     """Return the authors whose answers at a desk are set aside now."""
-    return set(Aside.objects.filter(project=project, desk=desk, agreed=True).values_list("who", flat=True))
+    standing = Aside.objects.filter(project=project, desk=desk, agreed=True).order_by()
+    return set(standing.values_list("who", flat=True))

@@ -117,18 +117,29 @@ def stop() -> None:
 
 def delete_evaluations(project: Project) -> None:
     """Delete the project's evaluations: they hold words that somebody withdrew."""
-    if any(about.parent == folder_of(project) for about in _started):
+    folder, rest = folder_of(project), _rest_of(project)
+    if any(about.parent == folder for about in _started):
         stop()
-    if folder_of(project).exists():
-        shutil.rmtree(folder_of(project))
+    if rest.exists():
+        shutil.rmtree(rest)
+    if folder.exists():
+        folder.rename(rest)  # all at once: of half a folder nobody could tell that it is to go
+        shutil.rmtree(rest)
 
 
 def delete_outdated(project: Project) -> None:
     """Delete the project's evaluations that are older than a withdrawal of words and could not be deleted then."""
+    if _rest_of(project).exists():
+        shutil.rmtree(_rest_of(project))
     left = Event.objects.filter(project=project, kind=LEFT, body__depth=CONTRIBUTIONS).last()
     abouts = folder_of(project).glob("*.json")
     if left and any(about.stat().st_mtime < left.server_time.timestamp() for about in abouts):
         delete_evaluations(project)
+
+
+def _rest_of(project: Project) -> Path:
+    """Return what evaluations are called that are being deleted; no project's name has a dot."""
+    return folder_of(project).with_suffix(".deleted")
 
 
 def _about(project: Project, release: Release, task: str) -> Path:

@@ -1,4 +1,4 @@
-"""Take existing situations in as drafts, write a project as one archive, and bring it back from one."""
+"""Write a project as one archive, and bring it back from one."""
 
 from __future__ import annotations
 

@@ -82,8 +82,11 @@ class Form:
 
     def take_in(self, project: Project, data: str | Path) -> str:
         """Take items in from a file, folder or sample pack; return a sentence that says what is new."""
-        other = self.take_other(project, data)
-        return other or f"{take_in(self.tables, project, data)} new. {self.tables.next_step}"
+        if other := self.take_other(project, data):
+            return other
+        new, left_out = take_in(self.tables, project, data)
+        rest = f" Not taken in: {', '.join(left_out)}." if left_out else ""
+        return f"{new} new. {self.tables.next_step}{rest}"
 
 
 # The author that a guide is for where it says what waits for anybody at all.

@@ -14,14 +14,18 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from kapwa.datasets.card import CARD_NAME
-from kapwa.datasets.columns import Column, guess, laid_out
+from kapwa.datasets.columns import Column, guess, laid_out, text_of
 from kapwa.datasets.packs import DataSet, children, choice_of_packs, locate, table_files
-from kapwa.datasets.tables import TABLE_SUFFIXES, Table, read_records
+from kapwa.datasets.tables import TABLE_SUFFIXES, Record, Table, read_records
 from kapwa.errors import DataError, KapwaError, raise_first
 from kapwa.studio.core.gate import MOST_RECORDS
 from kapwa.studio.core.interface import speaking, spoken
 from kapwa.studio.core.log import lock_project, single_writer
 from kapwa.studio.core.tables import Project
+
+# Columns of the suites' forms that change what models are asked, or how they are judged, and that no page here shows:
+# conversations before a question, pictures and recordings, items that are scored together.
+UNKEPT = ("messages", "media", "group", "step")
 
 
 class SoundRow(NamedTuple):
@@ -90,6 +94,20 @@ def sound_rows(rows: Iterable[Any], of: Callable[[Any], tuple[Mapping[str, str],
     return Rows(sound, wrong)
 
 
+def unkept(header: Iterable[str]) -> list[Column]:
+    """Return those of :data:`UNKEPT` that a table has, so that none of them is taken for another column."""
+    names = {heading.strip().casefold() for heading in header}
+    return [Column(name, [name]) for name in UNKEPT if name in names]
+
+
+def other_tables(place: Path, brought: Sequence[Brought]) -> list[str]:
+    """Return the names of tables in a folder that are not taken in, such as answers."""
+    read = {table.table.path for table in brought}
+    files = [file for file in children(place) if file.suffix.lower() in TABLE_SUFFIXES] if place.is_dir() else []
+    # Of files that the forms' authors released, several make a table.
+    return [file.name for file in files if file not in read and file.name != CARD_NAME] if read & set(files) else []
+
+
 def read_place(tables: ItemTables, project: Project, place: Path, role: str = "") -> list[Brought]:
     """Return the tables in a file or folder, each with a guess of what its columns are.
 
@@ -132,12 +150,27 @@ def rows_of(tables: ItemTables, project: Project, brought: Brought) -> Rows:
         message = _("No column is chosen for: %(names)s.") % {"names": ", ".join(missing)}
         error = DataError(message, path=brought.table.path, row=1, hint=_("Choose which of your columns it is."))
         return Rows([], [*brought.table.problems, error])
-    table = laid_out(brought.table, brought.chosen, columns, usual)
+    table = _without_unkept(laid_out(brought.table, brought.chosen, columns, usual))
     rows = tables.read(project, brought.role, table._replace(problems=[]))
     headings = {name: heading for heading, name in brought.chosen.items()}
     for problem in rows.problems:
         problem.column = headings.get(problem.column or "", problem.column)
     return Rows(rows.sound, sorted([*table.problems, *rows.problems], key=lambda problem: problem.row or 0))
+
+
+def _without_unkept(table: Table) -> Table:
+    """Return a table without the columns of :data:`UNKEPT`; a row that says something in one is a problem."""
+    records, problems = [], list(table.problems)
+    for number, cells in table.records:
+        full = [name for name in UNKEPT if text_of(cells.get(name, "")) not in ("", "[]")]
+        if full:
+            message = "the studio has no place for this, so it would be lost."
+            hint = "To import the texts alone, delete the column, or leave it out on the page “Import a table”."
+            problems.append(DataError(message, path=table.path, row=number, column=full[0], hint=hint))
+        else:
+            records.append(Record(number, {name: cell for name, cell in cells.items() if name not in UNKEPT}))
+    header = tuple(name for name in table.header if name not in UNKEPT)
+    return table._replace(header=header, records=records, problems=problems)
 
 
 def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str) -> tuple[int, list[DataError]]:
@@ -158,10 +191,11 @@ def take(tables: ItemTables, project: Project, role: str, rows: Rows, actor: str
     return new, refused
 
 
-def take_in(tables: ItemTables, project: Project, data: str | Path) -> int:
-    """Take a file, folder or sample pack in as nobody's, or nothing where a row is wrong; return how many are new.
+def take_in(tables: ItemTables, project: Project, data: str | Path) -> tuple[int, list[str]]:
+    """Take a file, folder or sample pack in as nobody's, or nothing where a row is wrong.
 
-    ``data``: a path or ``sample:PACK``. Raises DataError for the first row that is wrong.
+    ``data``: a path or ``sample:PACK``. Returns how many are new, and what was left out. Raises DataError for the first
+    row that is wrong.
     """
     place = locate(str(data), tables.packs).path
     brought, new = read_place(tables, project, place), 0
@@ -174,4 +208,5 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> int:
             n_new, refused = take(tables, project, table.role, rows, "")
             raise_first([*rows.problems, *refused])
             new += n_new
-    return new
+    columns = [name for table in brought for name in table.table.header if name and name not in table.chosen]
+    return new, [*columns, *other_tables(place, brought)]

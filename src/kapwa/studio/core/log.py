@@ -65,8 +65,9 @@ def record(
     lock_project(project)
     plain = json.loads(json.dumps(body))
     about = {"project": project, "kind": kind, "actor": actor, "subject": subject}
-    before = Event.objects.filter(uuid=uuid).first() if uuid else None
-    if before is not None:
+    sent = Event.objects.filter(uuid=uuid)
+    if uuid and sent.exists():
+        before = sent.get()
         same = all(getattr(before, name) == value for name, value in about.items())
         if same and {name: value for name, value in before.body.items() if name != "number"} == plain:
             return before

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import DisallowedHost
 from django.db import DataError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -92,10 +92,8 @@ def page(
         def guarded(request: HttpRequest, project: str, **captured: Any) -> HttpResponse:
             if not isinstance(request.user, Person):
                 return _nobody(request, api=api)
-            present = Membership.objects.filter(project__slug=project, person=request.user, left=None)
-            member = present.select_related("project").first()
-            if member is None:  # that a project exists is nobody else's business
-                raise Http404
+            # That a project exists is nobody else's business.
+            member = _present(project__slug=project, person=request.user.pk)
             visit = Visit(request, member.project, member)
             # Its people may have worded the interface anew.
             activate_language(request, member.project, guarded=not consented)
@@ -178,10 +176,12 @@ def _taken(request: HttpRequest, *visits: Visit) -> bool:
 
 def _anew(visit: Visit) -> Visit:
     """Return a visit as it is now; raise Http404 where its member left."""
-    here = Membership.objects.select_related("project").filter(pk=visit.member.pk, left=None)
-    if (member := here.first()) is None:
-        raise Http404
+    member = _present(pk=visit.member.pk)
     return Visit(visit.request, member.project, member)
+
+
+def _present(**which: Any) -> Membership:
+    return get_object_or_404(Membership.objects.select_related("project"), left=None, **which)
 
 
 def problem(request: HttpRequest, error: KapwaError, status: int) -> HttpResponse:
@@ -246,8 +246,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 def agreed(member: Membership) -> bool:
     """Whether a member agreed to the newest version of the project's consent text."""
-    newest = member.project.consents.order_by("-version").values_list("version", flat=True).first() or 0
-    return bool(member.consent_version >= newest)
+    return not member.project.consents.filter(version__gt=member.consent_version).exists()
 
 
 class OneWriter:

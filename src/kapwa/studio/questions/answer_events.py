@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from kapwa.studio.core.aside import set_aside
@@ -46,12 +45,13 @@ def _recount(event: Event) -> bool:
 
     Returns whether it is worded in the language of the answers.
     """
-    # Of an answer that comes in, no more than these columns are read: phones send many at once.
-    row = Wording.objects.filter(id=_wording(event)).values_list("counted", "question__revision", "revision").first()
-    if row is None:
+    # Of an answer that comes in, no more than this column is read: phones send many at once.
+    wording = Wording.objects.filter(id=_wording(event)).order_by()
+    counted = wording.values_list("counted", flat=True).first()
+    if counted is None:
         return False
-    counted, *now = row
     if event.kind != "answer.given" or not counted:
+        now = list(wording.values_list("question__revision", "revision").get())
         counted = [now]
         for decision in Decision.objects.filter(wording=_wording(event), kind="answers.confirmed"):
             counted += decision.body["seen"] if decision.body["now"] == now else []
@@ -65,9 +65,9 @@ def count_people(project: int, question: str, language: str, counted: Sequence[l
     Those whose answers are set aside are not among them, so that others are asked.
     """
     answers = Answer.objects.filter(question=question, language=language).order_by()
-    rows = answers.exclude(author__in=set_aside(project, DESK))
-    revisions = rows.values_list("question_revision", "wording_revision").annotate(Count("pk"))
-    people = sum(n for *seen, n in revisions if seen in counted)
+    rows = answers.values_list("author", "question_revision", "wording_revision")
+    aside = set_aside(project, DESK)
+    people = sum(seen in counted for author, *seen in rows if author not in aside)
     Wording.objects.filter(id=f"{question}:{language}").update(counted=counted, people=people)
 
 

@@ -52,10 +52,11 @@ class AnsweringDesk:
 
     def find(self, member: Membership, subject: str, seen: str) -> Task | None:
         """Return a question as it was shown; its text is that of now where it has changed since."""
-        match = _SEEN.fullmatch(seen)
-        wordings = Wording.objects.select_related("question").exclude(question__kind=PROMPT)
-        wording = wordings.filter(id=f"{subject}:{match[1]}", project=member.project).first() if match else None
-        if match is None or wording is None:
+        if (match := _SEEN.fullmatch(seen)) is None:
+            return None
+        wording_id = f"{subject}:{match[1]}"
+        wording = Wording.objects.select_related("question").in_bulk([wording_id]).get(wording_id)
+        if wording is None or wording.project_id != member.project_id or wording.question.kind == PROMPT:
             return None
         known = 1 <= int(match[2]) <= wording.question.revision and was_agreed(wording, int(match[3]))
         return self._task(member.project, wording, seen, again=bool(match[4])) if known else None

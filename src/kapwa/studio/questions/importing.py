@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from kapwa.datasets.columns import CODE, ENGLISH, LABEL, MADE, TEXT, Column
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.tables import Record, Table
-from kapwa.studio.core.importing import Rows, sound_rows
+from kapwa.studio.core.importing import Rows, sound_rows, unkept
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import WRITERS
@@ -46,7 +46,7 @@ class QuestionTables:
         if of_questions:
             columns.insert(1, Column("topic", [_("Topic")], LABEL, needed=True, usual=""))
             columns.append(Column("kind", [_("Kind of answer")]))
-        return columns
+        return [*columns, *unkept(header)]
 
     def released(self, place: Path) -> Mapping[str, Table]:
         """Return the questions and prompts of countries that BLEnD's authors released."""

@@ -14,7 +14,7 @@ from kapwa.datasets.columns import CODE, LABEL, TEXT, Column
 from kapwa.datasets.packs import DataSet
 from kapwa.datasets.tables import Record, Table, peek_header
 from kapwa.errors import DataError, raise_first
-from kapwa.studio.core.importing import Rows, sound_rows
+from kapwa.studio.core.importing import Rows, sound_rows, unkept
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import ConflictError, record
 from kapwa.studio.core.roles import WRITERS
@@ -47,7 +47,7 @@ class SituationTables:
         for name in (*_DESCRIBING, *PARTS, "best", *RESPONSES, *(name + GLOSS for name in (*PARTS, *RESPONSES))):
             many = name.removesuffix(GLOSS) in RESPONSES
             columns.append(Column(name, [words(name)], looks.get(name, ""), many=many, needed=name == "context"))
-        return columns
+        return [*columns, *unkept(header)]
 
     def released(self, place: Path) -> Mapping[str, Table]:
         """Return the tables that Kalahi's authors released; a variant alone, or several together."""

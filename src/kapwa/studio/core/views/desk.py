@@ -87,8 +87,9 @@ def _again(visit: Visit, desk: Desk, typed: dict[str, str]) -> Work | None:
     """Return a task that the visitor did, to be done anew, with what they said put into ``typed``; None without one."""
     about = {"kind": desk.kind, "subject": visit.request.GET.get("again", "-"), "actor": visit.member.author}
     done = Event.objects.filter(project=visit.project, erased=False, **about).last()
-    task = desk.find(visit.member, done.subject, done.body["seen"]) if done else None
-    if done is None or task is None or not task.by_choice:
+    # Only judgements, which are choices, say what was seen.
+    task = desk.find(visit.member, done.subject, done.body.get("seen", "")) if done else None
+    if done is None or task is None:
         return None
     typed |= {**done.body["values"], "remark": done.body["remark"]}
     return Work([task], desk.left(visit.member))

@@ -16,7 +16,7 @@ from kapwa.datasets.columns import text_of
 from kapwa.errors import DataError, UsageError
 from kapwa.studio.core.forms import form_of
 from kapwa.studio.core.gate import ITEMS, MOST, brought
-from kapwa.studio.core.importing import Brought, ItemTables, Rows, guessed, read_place, rows_of, take
+from kapwa.studio.core.importing import Brought, ItemTables, Rows, guessed, other_tables, read_place, rows_of, take
 from kapwa.studio.core.kinds import RefusedError
 from kapwa.studio.core.log import record, single_writer
 from kapwa.studio.core.roles import WORDERS
@@ -31,7 +31,7 @@ _MOST_KEPT = 2_400_000  # characters in which files go along from page to page
 def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Ask which column is which, and show rows as they will be; then take in those that are sound, and name others."""
     tables, role = _tables(visit), request.POST.get("role") or request.GET.get("table", "")
-    about = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
+    about: dict[str, Any] = {"roles": tables.roles, "role": role, "kinds": ",".join(ITEMS), "post": request.POST}
     if request.method != "POST":
         return show(visit, "import", **about)
     try:
@@ -41,6 +41,7 @@ def import_items(request: HttpRequest, visit: Visit) -> HttpResponse:
             file.seek(0)
         with brought(files, ITEMS, unpack=True) as place:
             read = read_place(tables, visit.project, place, role if role in tables.roles else "")
+            about["others"] = ", ".join(other_tables(place, read))
         if len(kept) > _MOST_KEPT or sum(len(table.table.records) for table in read) > MOST.rows:
             raise DataError(f"has more than {MOST.rows:,} rows or {_MOST_KEPT:,} bytes.", hint="Split it.")
     except DataError as error:

@@ -108,5 +108,5 @@ def backup(request: HttpRequest, visit: Visit) -> HttpResponse:
         shown["recovery"] = recovery_code(visit.member)
     elif request.method == "POST" and action == "pack":
         pack = tidy(request.POST.get("pack", ""), 80)
-        shown["imported"] = take_in(form_of(project).tables, project, f"sample:{pack}")
+        shown["imported"] = take_in(form_of(project).tables, project, f"sample:{pack}")[0]
     return show(visit, "backup", **shown, packs=load("suites", project.form).pack_names())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from django.contrib.auth import login, logout
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -142,7 +140,8 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
         raise UsageError(message, hint=_("Go back; nothing was changed."))
     if depth == "contributions":
         erase_author(visit.project, member.author)
-        transaction.on_commit(partial(delete_evaluations, visit.project), robust=True)
+        # No partial: where the deletion fails, Django names what it called.
+        transaction.on_commit(lambda: delete_evaluations(visit.project), robust=True)
     gone = token_of(person.pk)  # whose answers that were never sent go from this device, too
     member.left = timezone.now()
     forget(member)
