@@ -1,7 +1,10 @@
 """Survey answers: distances and noise by definition, replies read, floors, persistence, coverage, bad tables."""
 
+import json
 import math
 import re
+import subprocess
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ from kapwa.suites.opinions.between import correlation_words, persistence_words
 from kapwa.suites.opinions.judging import floors, read_choice, read_percentages
 from kapwa.suites.opinions.shares import distances, people_of
 
+Cli = Callable[..., subprocess.CompletedProcess[str]]
 MAPPINGS = Path(__file__).parents[2] / "examples" / "mappings"
 OPTIONS = ("Yes", "No", "It depends")
 HEADER = "question_id,culture,language,question,options,counts,shares,people\n"
@@ -159,6 +163,20 @@ def test_samples_are_shares_of_the_replies_that_name_an_option(tmp_path: Path) -
         f.value for f in task.floors(task.items()) if (f.name, f.metric) == ("people drawn again", "tv_overlap")
     ]
     assert ceiling == pytest.approx(1 - sum(binom.pmf(k, 5, 0.6) * abs(k / 5 - 0.6) for k in range(6)), abs=0.04)
+
+
+def test_a_file_of_replies_is_scored_with_as_many_as_it_holds(tmp_path: Path, cli: Cli) -> None:
+    folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
+    replies = ['{"item_id": "q/Kenya", "text": "A"}\n', '{"item_id": "q/Kenya", "text": "B", "sample": 1}\n']
+    for number in (1, 2):
+        file = tmp_path / f"replies{number}.jsonl"
+        file.write_text("".join(replies[:number]), encoding="utf-8")
+        score = ("score", "opinions/survey", "--how", "samples", "--data", str(folder), "--responses", str(file))
+        shown = cli(*score, "--json", "--label", f"of {number}")
+        assert shown.returncode == 0, shown.stderr
+        assert json.loads(shown.stdout)["manifest"]["counts"]["answered"] == number
+    refused = cli(*score[:-1], str(tmp_path / "replies1.jsonl"), "--samples", "3")
+    assert (refused.returncode, "Add --samples 1" in refused.stderr) == (2, True)
 
 
 def test_options_of_another_way_are_refused(tmp_path: Path) -> None:
