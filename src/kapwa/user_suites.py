@@ -26,7 +26,8 @@ class Registered(NamedTuple):
     """A name for a folder of data.
 
     ``form``: the suite whose form it has, such as kalahi. ``tasks``: those of its tasks that the folder has data of,
-    without the suite's name ("saq"). ``mapping``: the file that says which columns are which fields, where it lies elsewhere.
+    without the suite's name ("saq"). ``mapping``: the file that says which columns are which fields, where it lies
+    elsewhere.
     """
 
     name: str
