@@ -34,6 +34,8 @@ _DANGEROUS = re.compile(f"'*{_FORMULA.pattern}")
 NO_ROWS = "Write rows below its header."
 CUT_OFF = "It may be cut off or of another kind: save or copy it again."
 _ROW = 'A row is an object on one line, or in a list: {"column": "text"}; look for a missing quote or bracket.'
+# NaN and Infinity, which Python writes and JSON does not know, are null: a cell of them is empty.
+_DECODER = json.JSONDecoder(parse_constant=lambda _name: None)
 _HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -243,7 +245,7 @@ def _lines_above_header(path: Path, lines: Sequence[_Line], problems: list[DataE
 
 def json_in(cell: str) -> Any:
     """Return what a cell's JSON is; raise ValueError or RecursionError for no JSON, and for half of a character."""
-    value = json.loads(cell)
+    value = _DECODER.decode(cell)
     if "\\u" in cell and _HALF.search(json.dumps(value, ensure_ascii=False)):
         raise ValueError("half of a character")
     return value
@@ -255,13 +257,13 @@ def _json_records(path: Path) -> Iterator[Record]:
     listed: list[Any] | None = None
     if path.suffix.lower() == ".json":
         with contextlib.suppress(ValueError, RecursionError):
-            whole = json.loads(text)
+            whole = _DECODER.decode(text)
             listed = whole if isinstance(whole, list) else None
     for number, line in enumerate(text.split("\n") if listed is None else listed, start=1):
         if listed is None and not line.strip():
             continue
         try:
-            record = json.loads(line) if listed is None else line
+            record = _DECODER.decode(line) if listed is None else line
         except (ValueError, RecursionError) as error:
             raise DataError(f"is not valid JSON ({why_not_json(error)}).", path=path, row=number, hint=_ROW) from None
         if not isinstance(record, dict):
@@ -315,7 +317,7 @@ def _parquet_table(path: Path) -> Table:
 
 
 def _parquet_cell(value: object, path: Path, row: int, column: str) -> Cell:
-    if value is None:
+    if value is None or value != value:  # noqa: PLR0124 - NaN, with which pandas fills empty cells
         return ""
     if isinstance(value, str):
         return value

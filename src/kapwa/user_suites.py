@@ -25,8 +25,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 class Registered(NamedTuple):
     """A name for a folder of data.
 
-    ``form``: kalahi, blend, eecc or opinions. ``tasks``: those of the form's tasks that the folder has data of, without
-    the suite's name ("saq"). ``mapping``: the file that says which columns are which fields, where it lies elsewhere.
+    ``form``: the suite whose form it has, such as kalahi. ``tasks``: those of its tasks that the folder has data of,
+    without the suite's name ("saq"). ``mapping``: the file that says which columns are which fields, where it lies
+    elsewhere.
     """
 
     name: str

@@ -83,6 +83,7 @@ def test_a_missing_file_and_a_missing_name_are_refused(tmp_path):
 
 def test_texts_cannot_be_scored(tmp_path):
     model = open_(write(tmp_path, "item_id,text\n1,a\n"))
+    assert model.capabilities == {"generate", "media"}  # nor can a file of one answer each answer several times
     assert "log-probabilities" in model.description["cannot"]["score"]
     with pytest.raises(ModelError, match="cannot score"):
         model.score([ask("1")])

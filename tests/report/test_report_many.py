@@ -160,7 +160,7 @@ def test_the_equal_mean_is_the_mean_of_culture_means_with_clusters_shared() -> N
 def test_sentences_say_the_mean_the_extremes_the_floor_and_people(wide: TaskView) -> None:
     said = across_sentences(wide)[0]
     assert said.startswith("wide-model gave an answer that people there give to ")
-    assert "of 960 questions on average over 16 cultures (95% interval" in said
+    assert "of 60 questions in each culture, on average over 16 cultures (95% interval" in said
     worst, best = wide.by_score("sem_b")[-1], wide.by_score("sem_b")[0]
     low, high = re.search(r"from \d+% \((.*?), rank .*? of 16\) to \d+% \((.*?), rank ", said).groups()
     assert (low, high) == (worst.label, best.label)

@@ -25,6 +25,7 @@ from kapwa.report.differences import with_flips
 from kapwa.report.html import downloads
 from kapwa.report.relations import Measured, correlations, metric_correlations
 from kapwa.report.relations import correlation_table as model_correlations
+from kapwa.report.summaries import items_words
 from kapwa.report.table import Table, decimal_column
 from kapwa.report.terminal import difference_lines, render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
@@ -220,10 +221,12 @@ def test_a_run_shows_its_row_of_the_board_its_cultures_and_what_was_lost() -> No
         in lines
     )
     joined = " ".join(lines)
-    measured = sum(row["n"] for row in scores if row is not None)
-    assert (
-        f"Measured on {measured} prompts over 2 cultures; variant: full. In the report: 2 other variants and" in joined
-    )
+    counts = [row["n"] for row in scores if row is not None]
+    measured = items_words(counts, ("prompt", "prompts"))
+    assert f"Measured on {measured} over 2 cultures; variant: full. In the report: 2 other variants and" in joined
+    assert items_words([7, 9], ("prompt", "prompts")) == "16 prompts"
+    assert items_words([8, 8], ("prompt", "prompts")) == "8 prompts in each culture,"
+    assert items_words([8], ("prompt", "prompts")) == "8 prompts"
     assert joined.count("got no answer") == 1
     assert "2 requests of 96 got no answer" in joined
     assert "Of all answers, 3 were refused." in joined

@@ -1,5 +1,6 @@
 """Survey answers: distances and noise by definition, replies read, floors, persistence, coverage, bad tables."""
 
+import json
 import math
 import re
 from itertools import combinations
@@ -12,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import binom, hypergeom
+from typer.testing import CliRunner
 
 import kapwa
-from kapwa.errors import DataError, KapwaError, UsageError
+from kapwa.cli.main import app
+from kapwa.errors import DataError, KapwaError, ModelError, UsageError
 from kapwa.records import Answer, ContinuationScore, Item, Response
 from kapwa.stats.pooled import pooled_mean
 from kapwa.suites.base import Selection, Task
@@ -159,6 +162,22 @@ def test_samples_are_shares_of_the_replies_that_name_an_option(tmp_path: Path) -
         f.value for f in task.floors(task.items()) if (f.name, f.metric) == ("people drawn again", "tv_overlap")
     ]
     assert ceiling == pytest.approx(1 - sum(binom.pmf(k, 5, 0.6) * abs(k / 5 - 0.6) for k in range(6)), abs=0.04)
+
+
+def test_a_file_of_replies_is_scored_with_as_many_as_it_holds(tmp_path: Path) -> None:
+    folder = written(tmp_path, "q,Kenya,en,Rain?,Yes;No,60;40,,\n")
+    replies = ['{"item_id": "q/Kenya", "text": "A"}\n', '{"item_id": "q/Kenya", "text": "B", "sample": 1}\n']
+    for number in (1, 2):
+        file = tmp_path / f"replies{number}.jsonl"
+        file.write_text("".join(replies[:number]), encoding="utf-8")
+        words = ["score", "opinions/survey", "--how", "samples", "--data", str(folder), "--responses", str(file)]
+        scored = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "runs"), "--json"], catch_exceptions=False)
+        assert scored.exit_code == 0
+        assert json.loads(scored.stdout)["manifest"]["counts"]["answered"] == number
+    one = kapwa.load_model(f"replay:{tmp_path / 'replies1.jsonl'}")
+    with pytest.raises(ModelError, match="it holds one answer to each prompt") as refused:
+        kapwa.evaluate(survey(folder, how="samples"), one, out=tmp_path / "runs", progress=False)
+    assert "--samples 1" in str(refused.value.hint)
 
 
 def test_options_of_another_way_are_refused(tmp_path: Path) -> None:
@@ -373,8 +392,29 @@ def test_the_check_says_what_is_odd_and_counts(tmp_path: Path) -> None:
     assert report.counts["questions"] == 1
     messages = [finding.message for finding in report.findings]
     assert any("add up to 0.7" in message for message in messages)
-    assert any("of 1 rows nobody says how many people" in message for message in messages)
+    assert any("1 row does not say how many people answered" in message for message in messages)
     assert suite.check(tmp_path / "elsewhere") is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "column"),
+    [
+        ('"options": ["Yes", NaN], "counts": [6, 4]', "options"),
+        ('"options": [NaN, NaN], "counts": [6, 4]', "options"),
+        ('"options": NaN, "counts": [6, 4]', "options"),
+        ('"options": ["Yes", "No"], "counts": [6, NaN]', "counts"),
+        ('"options": ["Yes", "No"], "counts": NaN', "counts"),
+        ('"options": ["Yes", "No"], "shares": [0.5, Infinity]', "shares"),
+    ],
+)
+def test_nan_is_an_empty_cell_and_no_text(cells: str, column: str, tmp_path: Path) -> None:
+    row = '{"question_id": "q", "culture": "Fiji", "language": "en", "question": "Rain?", "topic": NaN, '
+    (tmp_path / "opinions.jsonl").write_text(row + '"options": ["Yes", "No"], "counts": [6, 4]}', encoding="utf-8")
+    assert survey(tmp_path).items()[0].topic == ""
+    (tmp_path / "opinions.jsonl").write_text(f"{row}{cells}}}", encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        survey(tmp_path)
+    assert (error.value.row, error.value.column) == (1, column)
 
 
 def test_numbers_of_json_are_counts_and_shares(tmp_path: Path) -> None:

@@ -132,9 +132,15 @@ def score(
 
     Writes a run folder with a report, as if a model had just given the answers.
     """
-    from kapwa.loading import load_model
+    from kapwa.models.base import ModelOptions
+    from kapwa.models.replay import load as load_answers
 
-    finish(chosen.open(task, out, **vars(declared)), load_model(f"replay:{responses}"), out=out, label=label, json=json)
+    model = load_answers(str(responses), ModelOptions())
+    opened = chosen.open(task, out, **vars(declared))
+    if chosen.samples is None and opened.options.get("samples", 1) > model.samples:
+        chosen.samples = model.samples  # what the task draws by itself is more than the file holds
+        opened = chosen.open(task, out, **vars(declared))
+    finish(opened, model, out=out, label=label, json=json)
 
 
 def finish(task: Any, model: Any, *, json: bool, several: bool = False, **settings: Any) -> Any:

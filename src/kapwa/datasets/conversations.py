@@ -80,7 +80,7 @@ def _turns(cell: Any, row: ValidationInfo) -> tuple[Turn, ...]:
         if not (entry.content.strip() or entry.media):
             raise cell_error(f"turn {number} is empty.", "Write what was said, or leave the turn out.")
         if entry.role == "system" and number > 1:
-            raise cell_error(f"turn {number} is the system's, and only the first can be.")
+            raise cell_error(f"turn {number} is the system's, and only the first can be.", "Leave it out.")
         if entry.role == before:
             hint = "Turns of user and assistant alternate: join the two, or add what was said between them."
             raise cell_error(f"turns {number - 1} and {number} are both the {before}'s.", hint)
@@ -121,7 +121,8 @@ def _sound_file(media: NamedFile, folder: Path) -> Media:
     with file.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
     if media.sha256 and media.sha256.lower() != sha256:
-        raise cell_error(f"{media.path!r} is another file than its SHA-256 names: it has {sha256}.")
+        message = f"{media.path!r} is another file than its SHA-256 names: it has {sha256}."
+        raise cell_error(message, "Copy the right file there, or correct its SHA-256.")
     return Media(media.path, media.alt, sha256, media.licence or "", str(file))
 
 

@@ -26,11 +26,13 @@ __all__ = ["Capability", "Model", "ModelOptions", "Responses", "check_capabiliti
 _WORDS = {
     "score": "score given texts (log-probabilities)",
     "generate": "generate text",
+    "n_samples": "answer a prompt several times",
     "media": "see pictures and hear recordings",
 }
 _HINTS = {
     "score": "Use local weights (smollm2, hf:<id or folder>), or a way to ask for text: --how where the task has it, "
     "else the open-ended task of the suite.",
+    "n_samples": "Add --samples 1, or number the answers to a prompt in a column 'sample' (0, 1, ...).",
     "media": "Use a served model that takes them (openai:<name>, inspect:<provider>/<name>), or answers you have.",
 }
 

@@ -44,14 +44,19 @@ class ReplayModel(Model):
     A row without ``variant`` answers its item in whichever one variant is asked for; ``sample`` counts
     from 0 and is 0 where left out. Where variants are a language and a prompt ("en/inst-4"), the two may stand in the
     columns ``language`` and ``variant``. A request without a row gets the error "no answer in file".
+
+    ``samples``: how many answers a prompt has at most.
     """
 
-    capabilities: frozenset[Capability] = frozenset({"generate", "n_samples", "media"})
+    capabilities: frozenset[Capability] = frozenset({"generate", "media"})
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._rows = _answers(path, read_table(path, required=REQUIRED))
         self._variant_of: dict[int, str] = {}
+        self.samples = 1 + max(row.sample for row in self._rows.values())
+        if self.samples > 1:
+            self.capabilities |= {"n_samples"}
         self.id = f"replay:{path.name}"
         self.revision = digest({"answers": path.read_bytes()})
 
@@ -67,7 +72,10 @@ class ReplayModel(Model):
             **self.fingerprint,
             "file": str(self.path),
             "rows": len(self._rows),
-            "cannot": {"score": "a file of texts holds no log-probabilities"},
+            "cannot": {
+                "score": "a file of texts holds no log-probabilities",
+                "n_samples": "it holds one answer to each prompt",
+            },
         }
 
     def generate(self, batch: Iterable[Request]) -> Responses:

@@ -165,8 +165,8 @@ def _of_two(row: Mapping[str, Any], view: TaskView, over: str) -> str:
     info = view.metrics[view.metric]
     first, second = map(isolate, _better_first(row, view))
     if not is_clear(row):
-        between = wording.change_interval(row["low"], row["high"], info)
-        difference = f"{wording.change(row['difference'], info)}, 95% interval {between}"
+        between = "95% interval " * wording.known(row["low"]) + wording.change_interval(row["low"], row["high"], info)
+        difference = f"{wording.change(row['difference'], info)}, {between}"
         return f"{first} and {second} cannot be told apart{over} (difference {difference})"
     low, high = (wording.points(end, info, 1) for end in sorted(abs(row[end]) for end in ("low", "high")))
     between = f"{low.removesuffix(' points')} to {high}"

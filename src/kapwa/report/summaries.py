@@ -78,13 +78,23 @@ def _across(view: TaskView, run: int, told_of: Held | None) -> str:
         return no_score(model, info, gone or "there was nothing to measure")
     mean, marks, verdict_of = told_of
     value = wording.amount(mean["value"], info, 1)
-    items = wording.count(sum(int(row["n"]) for _, row in found), *view.noun)
+    items = items_words([int(row["n"]) for _, row in found], view.noun)
     known = wording.known(mean["low"]) and wording.known(mean["high"])
     between = f" (95% interval {wording.interval(mean['low'], mean['high'], info, 1)})" if known else ""
     told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
     against = against_words(Reading(model, mean, info, marks, verdicts=verdict_of), 1)
     pooled = f" On average {against[:1].lower()}{against[1:]}." if against else ""
     return f"{told}{spread_words(view, run)}{pooled}{_count_words(view, run)}"
+
+
+def items_words(counts: Sequence[int], noun: tuple[str, str]) -> str:
+    """Say of how many items of each culture a mean over cultures is, what follows being " over 2 cultures".
+
+    Cultures may share their questions: "16 questions over 2 cultures" would be twice as many as were written.
+    """
+    if len(counts) > 1 and len(set(counts)) == 1:
+        return f"{wording.count(counts[0], *noun)} in each culture,"
+    return wording.count(sum(counts), *noun)
 
 
 def spread_words(view: TaskView, run: int) -> str:

@@ -17,7 +17,7 @@ from kapwa.report.labels import label_table
 from kapwa.report.overview import group_sentences
 from kapwa.report.render import new_table, plain, terminal_table
 from kapwa.report.sentences import outcome_words
-from kapwa.report.summaries import over_sentences, spread_words
+from kapwa.report.summaries import items_words, over_sentences, spread_words
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import NOTES, label_text
 from kapwa.runs.directory import Run
@@ -46,8 +46,10 @@ def render_run(run: Run) -> Group:
     lost = outcome_words([{**row, "failed": 0} for row in rows if row is not None])
     n, variants, metrics = board.frame["n"][0] or 0, len(view.variants) - 1, len(view.metrics) - 1
     labels = label_table(view) if view.many and run.manifest["data"].get("labels") else None
-    measured = f"Measured on {wording.count(n, *view.noun)}"
     cultures = len({subject.culture for subject in view.subjects}) if view.many else 1
+    main = (view.estimate(0, subject, view.metric) for subject in view.subjects)
+    counts = [int(row["n"]) for row in main if row is not None] if cultures > 1 else [n]
+    measured = f"Measured on {items_words(counts, view.noun)}"
     measured += f" over {cultures} cultures" if cultures > 1 else ""
     measured += f"; variant: {variant_name(view.variant)}." if variants else "."
     others = [wording.count(variants, "other variant")] if variants else []

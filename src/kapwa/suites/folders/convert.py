@@ -131,12 +131,13 @@ class MappedRow:
         cell = self.fields[name].cell if name in self.fields else self.mapping.constants.get(name, "")
         sign = self.mapping.separators.get(name, ";")
         parts: Any = cell.split(sign) if isinstance(cell, str) else cell
-        if isinstance(cell, str) and (sign == JSON_LIST or cell.lstrip().startswith("{")):
+        start = cell.lstrip()[:1] if isinstance(cell, str) else ""
+        if isinstance(cell, str) and (sign == JSON_LIST or start == "{" or (start == "[" and written_value(cell))):
             parts = written_value(cell) if cell.strip() else []
             if isinstance(parts, dict):  # {"A": …, "B": …}, in the order of its keys
                 parts = [parts[key] for key in sorted(parts)]
             if name in self.mapping.to.numbers and isinstance(parts, list):
-                parts = list(map(str, parts))
+                parts = [str(part) if type(part) in (int, float) else part for part in parts]
             if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
                 message = "is no JSON list or object of texts."
                 self.problem(name, message, 'Such as ["tea", "coffee"]; else name its separator.')

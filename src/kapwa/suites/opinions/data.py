@@ -97,7 +97,8 @@ def _oddities(survey: Survey) -> Iterator[Finding]:
             yield row.origin.finding("warning", message, "shares")
     unknown = [row for row in survey.opinions if row.answered is None]
     if unknown:
-        message = f"of {len(unknown)} rows nobody says how many people answered, so their sampling noise is not known"
+        rows = "1 row does" if len(unknown) == 1 else f"{len(unknown):,} rows do"
+        message = f"{rows} not say how many people answered: how much chance is in those shares is not known"
         yield unknown[0].origin.finding("note", message, "people")
     names = dict.fromkeys(prompt.id for prompt in survey.prompts)
     languages = {} if survey.problems else dict.fromkeys(row.language for row in survey.opinions)
