@@ -24,7 +24,7 @@ from kapwa.report.analysis.view import (
     span,
     topic_words,
 )
-from kapwa.report.table import NONE, Cell, Column, Table, decimal_column
+from kapwa.report.table import NONE, Cell, Column, Table, column
 from kapwa.report.wording import isolate, label_text
 
 MOST_ROWS = 400  # a corpus' rows in the page; the Parquet files hold all
@@ -53,7 +53,7 @@ def concept_list(view: AnalysisView, corpus: Corpus) -> Table | None:
         Column("Across", lambda row: Cell(fine(row["across"]))),
         Column("Within", lambda row: Cell(fine(row["within"]))),
         Column("Difference", lambda row: Cell(fine(row["gap"]))),
-        decimal_column("R²", "permanova_r2", 3),
+        column("R²", "decimal3", "permanova_r2"),
         Column("p", p_value),
         Column("", tau, spread=True),
     ]
