@@ -20,7 +20,7 @@ from kapwa.report.analysis.charts import FEW, box, tau_charts, tau_maps, varianc
 from kapwa.report.analysis.heatmap import MOST_SHOWN, Likeness, likenesses, shown_names
 from kapwa.report.analysis.page import save_analysis_figures
 from kapwa.report.analysis.view import AnalysisView
-from kapwa.report.charts import row_svg
+from kapwa.report.html import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -73,7 +73,7 @@ def test_row_charts_are_well_formed_and_no_grid_line_runs_through_a_picture(view
     for chart in [variance_charts(view)[0], tau_charts(view)["bleu"][0]]:
         for line in chart.lines:
             if not line.header:
-                inside = row_svg(chart, line)
+                inside = draw("row", chart, line)
                 ET.fromstring(f"<svg>{inside}</svg>")
                 # What is drawn first lies lowest: the grid comes before every box and bar.
                 drawn = [inside.index(name) for name in ('class="accent box"', 'class="bar"', "mark") if name in inside]
@@ -144,8 +144,8 @@ def test_the_key_names_each_colour_once_from_low_to_high(view: AnalysisView) -> 
 
 def test_a_map_refers_to_outlines_that_the_page_defines(view: AnalysisView) -> None:
     one = tau_maps(view)[0][0]
-    defined = set(re.findall(r'id="([^"]+)"', worldmap.definitions()))
-    svg = worldmap.map_svg(one)
+    defined = set(re.findall(r'id="([^"]+)"', draw("outlines")))
+    svg = draw("map", one)
     assert set(re.findall(r'href="#([^"]+)"', svg)) <= defined
     assert len(one.spots) == 40
     assert svg.count("<circle") == 2  # Malta and Singapore
@@ -221,7 +221,7 @@ def test_too_many_identities_are_thinned_evenly() -> None:
 
 
 def test_the_pictures_svg_names_rows_in_order(alike: list[Likeness]) -> None:
-    tree = ET.fromstring(heatmap.page_svg(alike[0], "h").replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
+    tree = ET.fromstring(draw("likeness_page", alike[0], "h").replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
     names = [node.text for node in tree.iter(f"{SVG}text")]
     assert names == list(alike[0].names)
     rows = [float(node.attrib["y"]) for node in tree.iter(f"{SVG}text")]

@@ -25,7 +25,7 @@ from kapwa.report.comparisons import run_pairs
 from kapwa.report.figures import chart_file, every_chart
 from kapwa.report.page import build_report
 from kapwa.report.render import latex_table, markdown_table
-from kapwa.report.table import Table, text_column
+from kapwa.report.table import Table, column
 from kapwa.report.view import TaskView, arrange
 
 
@@ -158,7 +158,7 @@ def test_the_board_goes_into_a_paper() -> None:
 
 
 def test_a_name_of_two_lines_does_not_break_its_row() -> None:
-    table = Table("k", "c", pl.DataFrame({"a": ["one\ntwo"]}), [text_column("A", "a")])
+    table = Table("k", "c", pl.DataFrame({"a": ["one\ntwo"]}), [column("A", "text", "a")])
     assert markdown_table(table).splitlines()[-1] == "| one two |"
 
 

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_fixtures import CULTURES, choice_run, make_run, wide_run
 
-from kapwa.report import charts
 from kapwa.report.charts import (
     DARK_FROM,
     HEAT,
@@ -27,19 +26,14 @@ from kapwa.report.charts import (
     Marker,
     RowChart,
     Square,
-    axis_svg,
-    head_height,
-    head_svg,
     heat_step,
-    row_svg,
-    scale_svg,
     ticks,
 )
 from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
+from kapwa.report.html import draw
 from kapwa.report.plots import headline_charts, row_chart, topic_charts
 from kapwa.report.view import arrange
-from kapwa.report.worldmap import definitions
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
 PICTURE = (Path(__file__).parents[2] / "src/kapwa/report/templates/picture.css").read_text(encoding="utf-8")
@@ -65,10 +59,10 @@ def drawn(chart: Any) -> list[str]:
     """All that the page draws of a chart, each part in an element of its own."""
     parts = []
     if isinstance(chart, RowChart):
-        parts = [row_svg(chart, line) for line in chart.lines if not line.header]
-        parts += [head_svg(chart), axis_svg(chart), *(charts.key_svg(kind) for kind, _ in chart.keys)]
+        parts = [draw("row", chart, line) for line in chart.lines if not line.header]
+        parts += [draw("head", chart), draw("axis", chart), *(draw("key", kind) for kind, _ in chart.keys)]
     elif isinstance(chart, HeatChart):
-        parts = [scale_svg(chart.domain, share=chart.share)]
+        parts = [draw("scale", chart)]
     return [f'<svg xmlns="{SVG[1:-1]}">{part}</svg>' for part in parts]
 
 
@@ -193,7 +187,7 @@ def test_every_part_is_well_formed_and_has_only_classes_that_the_page_colours(ev
 def test_dots_and_intervals_stand_at_their_values_and_end_at_the_axis(value: float, a: float, b: float) -> None:
     line = Line("x", [Dot(value, min(a, b), max(a, b))])
     chart = RowChart("k", "t", "s", "alt", [line], domain=(-1.0, 1.0), share=False)
-    svg = ET.fromstring(f"<svg>{row_svg(chart, chart.lines[0])}</svg>")
+    svg = ET.fromstring(f"<svg>{draw('row', chart, chart.lines[0])}</svg>")
     place = lambda v: 50 * (min(1.0, max(-1.0, v)) + 1)  # noqa: E731
     (interval,) = (node for node in svg.iter("line") if "interval" in node.get("class", ""))
     assert float(interval.attrib["x1"][:-1]) == pytest.approx(place(min(a, b)), abs=0.01)
@@ -205,11 +199,11 @@ def test_dots_and_intervals_stand_at_their_values_and_end_at_the_axis(value: flo
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True))
 def test_each_marked_value_has_a_line_of_text_of_its_own(values: list[float]) -> None:
     chart = RowChart("k", "t", "s", "alt", [], [Marker(v, f"floor {k}") for k, v in enumerate(values)])
-    texts = list(ET.fromstring(f"<svg>{head_svg(chart)}</svg>").iter("text"))
+    texts = list(ET.fromstring(f"<svg>{draw('head', chart)}</svg>").iter("text"))
     rows = sorted(float(text.attrib["y"]) for text in texts)
     assert len(rows) == len(values)
     assert all(b - a >= 16 for a, b in itertools.pairwise(rows))
-    assert 0 < rows[0] <= rows[-1] < head_height(chart)
+    assert 0 < rows[0] <= rows[-1] < chart.head_height
 
 
 def test_numbers_can_be_read_on_every_step_on_light_and_dark_screens() -> None:
@@ -259,7 +253,7 @@ def test_equal_earth_is_that_of_its_authors() -> None:
 def test_the_outlines_are_small_and_say_whose_they_are() -> None:
     assets = resources.files("kapwa.report").joinpath("assets")
     assert assets.joinpath("world.json").read_text(encoding="utf-8") == make_world.text()
-    assert len(definitions()) < 60_000
+    assert len(draw("outlines")) < 60_000
     notice = assets.joinpath("NOTICE").read_text(encoding="utf-8")
     assert "Natural Earth" in notice
     assert "ISC" in notice

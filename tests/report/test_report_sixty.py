@@ -11,7 +11,7 @@ from pages import Page, printed, render_page, unpacked
 from report_fixtures import CULTURES, make_run, wide_run
 
 from kapwa.report.analysis.charts import tau_charts
-from kapwa.report.analysis.heatmap import Frame, likenesses, tree_path
+from kapwa.report.analysis.heatmap import likenesses
 from kapwa.report.analysis.terminal import render_analysis
 from kapwa.report.analysis.view import AnalysisView
 from kapwa.report.answers import answer_table, browser
@@ -76,15 +76,15 @@ def test_a_margin_is_told_where_it_measures_something() -> None:
 def test_junctions_of_a_tree_are_spread_over_its_room() -> None:
     view = AnalysisView(make_analysis(identities=20))
     one = likenesses(view, view.corpora[0])[0]
-    frame = Frame.of(one)
-    path = tree_path(one, frame)
+    frame = one.frame
+    path = one.tree_path
     places = sorted(float(x) for x in re.findall(r"H([\d.]+)V", path))
     room = frame.left - frame.room - 1
     assert len(places) == 19
     assert places[0] < 0.05 * room + 0.3
     assert places[-1] > 0.8 * room  # before: 0.49, the rest was empty
     # Two pairs equally close make no division by zero.
-    assert tree_path(replace(one, tree=[((0.5, 0.5, 1.5, 1.5), (0.0, 0.4, 0.4, 0.0))]), frame).startswith("M")
+    assert replace(one, tree=[((0.5, 0.5, 1.5, 1.5), (0.0, 0.4, 0.4, 0.0))]).tree_path.startswith("M")
 
 
 def test_a_legend_names_what_is_drawn() -> None:

@@ -26,7 +26,7 @@ from kapwa.report.html import downloads
 from kapwa.report.relations import Measured, correlations, metric_correlations
 from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.summaries import items_words
-from kapwa.report.table import Table, decimal_column
+from kapwa.report.table import Table, column
 from kapwa.report.terminal import difference_lines, render_comparison, render_run
 from kapwa.report.view import TaskView, arrange
 from kapwa.stats.tables import compare_runs
@@ -61,9 +61,9 @@ def test_every_score_stands_beside_its_interval_floor_and_ceiling() -> None:
 
 
 def test_plain_numbers_have_true_minus_signs_and_zero_has_none() -> None:
-    cell = decimal_column("r", "r", ends=("low", "high")).cell({"r": -0.77, "low": -0.861, "high": -0.001})
+    cell = column("r", "decimal", "r", "low high").cell({"r": -0.77, "low": -0.861, "high": -0.001})
     assert (cell.text, cell.small) == ("−0.77", "−0.86 to 0.00")
-    assert decimal_column("r", "r", ends=("low", "high")).cell({"r": None, "low": None, "high": None}).small == ""
+    assert column("r", "decimal", "r", "low high").cell({"r": None, "low": None, "high": None}).small == ""
 
 
 def test_reference_values_stand_apart() -> None:

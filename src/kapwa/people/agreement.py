@@ -73,6 +73,20 @@ def agreement_rows(
     return rows
 
 
+def rater_agreement(
+    answers: pl.DataFrame, unit: Sequence[str], value: str = "value", **settings: Any
+) -> list[dict[str, Any]]:
+    """Return :func:`agreement_rows` of a table with a row an answer; no rows where only one ``rater`` answered.
+
+    ``unit``: the columns that tell apart what was judged, ``cluster`` among them; ``value``: the column of answers.
+    """
+    raters = sorted(answers["rater"].unique())
+    if len(raters) < 2:
+        return []
+    wide = answers.pivot("rater", index=unit, values=value, aggregate_function="last")
+    return agreement_rows(wide.select(raters).rows(), wide["cluster"].to_list(), **settings)
+
+
 def guessing_row(table: Table, options: Sequence[int], clusters: Sequence[str]) -> dict[str, Any]:
     """Return κ against guessing: chance agreement is that of raters who pick any of a unit's options at random.
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.people.agreement import SCHEMA, rater_agreement
 from kapwa.stats.agreement import Coefficient
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables_io import schema_of
@@ -17,6 +17,7 @@ from kapwa.tables_io import schema_of
 RATER_SCHEMA = schema_of(
     "culture rater answers:whole cannot_assess:whole yes:real compared:whole leniency:real low:real high:real"
 )
+_COEFFICIENTS: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
 _NESTED = (
     "No person labelled answers of all {many}: what looks like a difference between {many} may be one between strict "
     "and mild people. Let some people label answers of several {many} where they can."
@@ -47,13 +48,10 @@ def agreement_by_culture(verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
     """How far the people of each culture agree on the same answers: share, kappa and alpha."""
     rows = []
     for (culture,), part in verdicts.sort("culture").group_by("culture", maintain_order=True):
-        raters = sorted(part["rater"].unique())
         answer = ["cluster", "item_id", "variant", "answer", *(["criterion"] if "criterion" in part.columns else [])]
-        wide = part.pivot("rater", index=answer, values="value", aggregate_function="last")
-        table = wide.select(raters).rows()
-        if len(raters) > 1 and any(sum(value is not None for value in line) > 1 for line in table):
-            wanted: Sequence[Coefficient] = ("percent", "cohen", "krippendorff-nominal")
-            coefficients = agreement_rows(table, wide["cluster"].to_list(), seed=seed, coefficients=wanted)
+        shared = part.drop_nulls("value").group_by(answer).agg(pl.col("rater").n_unique())
+        if (shared["rater"] > 1).any():
+            coefficients = rater_agreement(part, answer, seed=seed, coefficients=_COEFFICIENTS)
             rows += [{"culture": culture, **row} for row in coefficients]
     return pl.DataFrame(rows, schema={"culture": pl.String, **SCHEMA})
 

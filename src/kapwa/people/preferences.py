@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.people.agreement import SCHEMA, rater_agreement
 from kapwa.people.filled_sheets import cell_of
 from kapwa.stats.intervals import mean_estimates
 from kapwa.tables_io import read_sheet, schema_of
@@ -72,15 +72,10 @@ class Preferences:
 
 def analyse_preferences(preferences: Sequence[Preference]) -> Preferences:
     """Compute :func:`preference_shares`, and agreement with bootstrap intervals."""
-    known = [preference for preference in preferences if preference.preferred]
-    raters = sorted({preference.rater for preference in known})
-    answers: dict[tuple[str, str], dict[str, str]] = {}
-    for preference in known:
-        answers.setdefault((preference.pair, preference.cluster), {})[preference.rater] = preference.preferred
-    table = [[by_rater.get(rater) for rater in raters] for by_rater in answers.values()]
-    clusters = [cluster for _, cluster in answers]
-    rows = agreement_rows(table, clusters, seed=1) if len(raters) > 1 else []
-    return Preferences(preference_shares(known), pl.DataFrame(rows, schema=SCHEMA), len(answers), len(raters))
+    answers = pl.DataFrame(preferences, schema=Preference._fields, orient="row").filter(pl.col("preferred") != "")
+    rows = rater_agreement(answers, ["pair", "cluster"], "preferred", seed=1)
+    counts = (answers.n_unique(["pair", "cluster"]), answers["rater"].n_unique())
+    return Preferences(preference_shares(preferences), pl.DataFrame(rows, schema=SCHEMA), *counts)
 
 
 def preference_shares(preferences: Sequence[Preference]) -> pl.DataFrame:

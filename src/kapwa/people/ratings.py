@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import DataError
-from kapwa.people.agreement import SCHEMA, agreement_rows, has_majority
+from kapwa.people.agreement import SCHEMA, has_majority, rater_agreement
 from kapwa.people.rating_files import Ratings, read_ratings
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Criterion, rating_suite
@@ -122,23 +122,18 @@ def _share_rows(frame: pl.DataFrame, code: str, by: str) -> list[dict[str, Any]]
     return rows
 
 
-def _agreement_rows(frame: pl.DataFrame, code: str, *, seed: int, replicates: int) -> list[dict[str, Any]]:
-    raters = sorted(frame["rater"].unique())
-    if len(raters) < 2:
-        return []
+def _agreement_rows(frame: pl.DataFrame, code: str, **settings: int) -> list[dict[str, Any]]:
     answers = frame.filter(criterion=code)
-    wide = answers.pivot("rater", index=["model", "response", "cluster"], values="yes", aggregate_function="last")
-    table = wide.select(raters).rows()
-    rows = agreement_rows(table, wide["cluster"].to_list(), seed=seed, replicates=replicates)
-    note = _prevalence(table)
+    rows = rater_agreement(answers, ["model", "response", "cluster"], "yes", **settings)
+    note = _prevalence(answers["yes"].drop_nulls())
     return [row | {"note": note if note and row["coefficient"] != "percent" else row["note"]} for row in rows]
 
 
-def _prevalence(table: Sequence[Sequence[bool | None]]) -> str:
+def _prevalence(answers: pl.Series) -> str:
     """Say when nearly all answers are the same: chance agreement then nears 1 and leaves κ and α nothing to tell."""
-    answers = [answer for line in table for answer in line if answer is not None]
-    share = max(answers.count(True), answers.count(False)) / len(answers) if answers else 0.0
-    word = "yes" if 2 * answers.count(True) >= len(answers) else "no"
+    yes = int(answers.sum())
+    word = "yes" if 2 * yes >= len(answers) else "no"
+    share = max(yes, len(answers) - yes) / max(1, len(answers))
     if share == 1:
         return f"undefined: everybody says {word} throughout"
     return f"{share:.0%} of answers are {word}: κ and α say little, read the agreement" if share >= PREVALENT else ""

@@ -25,11 +25,8 @@ from kapwa.report.table import (
     Column,
     Row,
     Table,
-    amount_column,
-    count_column,
-    decimal_column,
-    p_column,
-    text_column,
+    column,
+    columns,
 )
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import NOTES, SHARE, WORDS, clean, culture_name, isolate, known
@@ -44,7 +41,6 @@ _REASONS, _CARRIED = WORDS["reason"], WORDS["carried"]
 _MOST_SENTENCES = 6
 # A scorer's bias in a difference of two runs, and how far a bias moves.
 _BIAS = {**SHARE, "span": 2.0}
-_ENDS = ("low", "high")
 
 
 def audit_block(audit: Audit) -> Block:
@@ -218,25 +214,25 @@ def _place(row: Row) -> str:
     return ", ".join([culture_name(row["culture"]), clean(row["language"]), *variant])
 
 
-def _share(name: str, head: str, *, signed: bool = False) -> Column:
-    """A share with its interval below; of a difference or bias with its sign, in points."""
-    ends = _ENDS if name == "value" else (f"{name}_low", f"{name}_high")
-    share = amount_column(head, name, _BIAS if name == "bias" else SHARE, ends, signed=signed)
-    used = {"value": "corrected", "people": "people"}.get(name)
+def _share(name: str, head: str, kind: str) -> Column:
+    """A share or difference of shares with its interval below, bold where it is the one to read."""
+    ends = "low high" if name == "value" else f"{name}_low {name}_high"
+    share, used = column(head, kind, name, ends), {"value": "corrected", "people": "people"}.get(name)
     return share._replace(cell=lambda row: share.cell(row)._replace(strong=row["use"] == used))
 
 
 def _estimates(frame: pl.DataFrame, *, signed: bool) -> list[Column]:
     """What there is to read first, so that a phone shows it; without a scorer what people say."""
+    kind = "points" if signed else "share"
     columns = [
-        _share("value", "Corrected", signed=signed),
-        _share("people", "People alone", signed=signed),
-        _share("automatic", "Scorer", signed=signed),
-        _share("bias", "Scorer is off by", signed=True),
+        _share("value", "Corrected", kind),
+        _share("people", "People alone", kind),
+        _share("automatic", "Scorer", kind),
+        _share("bias", "Scorer is off by", "bias"),
     ]
     return [
         *(columns if frame["automatic"].count() else columns[1:2]),
-        Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"of {row['n']:,}", number=True)),
+        column("Labels", "count", "labelled", "n"),
     ]
 
 
@@ -261,32 +257,20 @@ def _difference_table(audit: Audit) -> Table:
     frame = audit.differences
     shown = frame.with_columns(variants=pl.col("variant").n_unique())
     pair = Column("Systems", lambda row: Cell(f"{clean(row['a'])} − {clean(row['b'])}", _place(row)))
-    columns = [pair, *_estimates(frame, signed=True), p_column("p (Holm)"), _USE]
+    columns = [pair, *_estimates(frame, signed=True), column("p (Holm)", "p", "p_holm"), _USE]
     note = f"{NOTES['audit-differences']} {family_note(audit.differences)}"
     caption = f"Differences between systems{', corrected' * bool(frame['automatic'].count())}"
     return Table("audit-differences", caption, frame, columns, note, shown)
 
 
 def _rater_table(audit: Audit) -> Table:
-    columns = [
-        Column("Person", lambda row: Cell(clean(row["rater"]), culture_name(row["culture"]))),
-        amount_column("Milder", "leniency", SHARE, _ENDS, signed=True),
-        amount_column("Yes", "yes", SHARE),
-        count_column("Labels", "answers"),
-        count_column("Cannot assess", "cannot_assess"),
-    ]
-    return Table("audit-people", "Who labelled, and how mildly", audit.raters, columns, NOTES["audit-raters"])
+    caption = "Who labelled, and how mildly"
+    return Table("audit-people", caption, audit.raters, columns("audit-people"), NOTES["audit-raters"])
 
 
 def _proposal_table(audit: Audit) -> Table:
-    columns = [
-        text_column("Question", "question", small="item_id"),
-        Column("Culture", lambda row: Cell(culture_name(row["culture"]))),
-        text_column("Wording", "wording"),
-        Column("Yes", lambda row: Cell(f"{row['votes']} of {row['raters']}", number=True)),
-    ]
     caption = "Wordings that the scorer calls wrong and people right: proposals for the key"
-    return Table("audit-proposals", caption, audit.proposals, columns)
+    return Table("audit-proposals", caption, audit.proposals, columns("audit-proposals"))
 
 
 def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
@@ -302,17 +286,9 @@ def plan_table(plan: pl.DataFrame, half_width: float) -> Table:
         few = row["labels"] is not None and row["labels"] < FEW_LABELS
         return Cell("no saving", f"under {FEW_LABELS} labels" if few else "")
 
-    columns = [
-        Column("Culture", lambda row: Cell(culture_name(row["culture"]), row["language"])),
-        Column("To label", needed),
-        count_column("Without scorer", "people"),
-        Column("Saving", saving),
-        count_column("Answers", "answers"),
-        decimal_column("Hours", "hours", 1),
-        text_column("From", "grounds"),
-    ]
     caption = f"Labels for a 95% interval of ± {wording.points(half_width, SHARE, 1)}"
-    return Table("audit-plan", caption, plan, columns, NOTES["audit-plan"])
+    shown = columns("audit-plan", needed=needed, saving=saving)
+    return Table("audit-plan", caption, plan, shown, NOTES["audit-plan"])
 
 
 def carried_block(carried: pl.DataFrame, margin: float) -> Block:
@@ -339,13 +315,9 @@ def _carried_table(carried: pl.DataFrame, within: str) -> Table:
             more = f"{wording.amount(row['outside'], SHARE)} of the answers"
         return Cell(_CARRIED[row["state"]], more, strong=row["state"] == "carries")
 
-    columns = [
-        Column("System", system),
-        Column("The bias", verdict),
-        amount_column("Change", "change", _BIAS, _ENDS, signed=True),
-        amount_column("Bias before", "before", SHARE, signed=True),
-        amount_column("now", "after", SHARE, signed=True),
-        Column("Labels", lambda row: Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)),
-    ]
+    def labels(row: Row) -> Cell:
+        return Cell(f"{row['labelled']:,}", f"{row['labelled_before']:,} before", number=True)
+
+    shown = columns("audit-carried", system=system, verdict=verdict, labels=labels)
     note = NOTES["audit-carried"].format(within=within)
-    return Table("audit-carried", "Does the bias of the earlier audit carry over?", carried, columns, note)
+    return Table("audit-carried", "Does the bias of the earlier audit carry over?", carried, shown, note)

@@ -10,7 +10,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.comparisons import place_words, variant_name
 from kapwa.report.sentences import falls_at, pair_notes, verdict_words, with_verdicts
-from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column, p_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, column
 from kapwa.report.view import Confusion, TaskView
 from kapwa.report.wording import NOTES, clean, culture_name, isolate
 from kapwa.stats.families import is_clear
@@ -79,7 +79,7 @@ def comparison_table(view: TaskView, frame: pl.DataFrame, key: str, caption: str
         Column("Difference", pair),
         *([Column("Right in one alone", flips)] if "right_in_a_only" in frame.columns else ()),
         Column("Points (95% interval)", lambda row: _change(row, view.metrics[row["metric"]])),
-        p_column("p (Holm)"),
+        column("p (Holm)", "p", "p_holm"),
         Column(
             "Detectable", lambda row: Cell(wording.detectable(row["mde"], view.metrics[row["metric"]]), number=True)
         ),
@@ -138,7 +138,7 @@ def scale_table(view: TaskView, run: int, frame: pl.DataFrame) -> Table:
         note += f" Quadratic-weighted κ: {kappa} ({between})."
     columns = [
         Column("Right", lambda row: Cell(labels[row["right_place"]])),
-        count_column("Questions", "of"),
+        column("Questions", "count", "of"),
         Column("", _share_of_row, spread=True, none=Cell("0", number=True, muted=True)),
     ]
     name = isolate(view.labels[run])

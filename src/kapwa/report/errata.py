@@ -11,7 +11,7 @@ import polars as pl
 from kapwa.datasets.errata import ItemKey, errata_note, read_errata
 from kapwa.errors import UsageError
 from kapwa.report import wording
-from kapwa.report.table import FRAMES, Column, Table, amount_column, count_column, text_column
+from kapwa.report.table import FRAMES, Table, columns
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, isolate
 from kapwa.suites.base import LEADING
@@ -95,21 +95,10 @@ def _sentences(view: TaskView, frame: pl.DataFrame) -> list[str]:
 
 
 def _table(view: TaskView, frame: pl.DataFrame) -> Table:
-    def of_metric(head: str, name: str, *, signed: bool = False) -> Column:
-        return Column(head, lambda row: amount_column("", name, view.metrics[row["metric"]], signed=signed).cell(row))
-
     return Table(
         key=f"{view.slug}-errata",
         caption=f"Scores with and without the items in the errata ({view.title})",
         frame=frame,
-        columns=[
-            text_column("Model and metric", "model", "metric"),
-            text_column("Culture", "culture"),
-            of_metric("All items", "value"),
-            of_metric("Without", "value_without"),
-            of_metric("Difference", "difference", signed=True),
-            count_column("Items", "n"),
-            count_column("Items kept", "n_without"),
-        ],
+        columns=columns("errata", lambda row: view.metrics[row["metric"]]),
         note="Both numbers are of the same answers. All other numbers of this page are of all items.",
     )

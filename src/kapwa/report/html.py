@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import textwrap
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
@@ -17,7 +19,8 @@ import polars as pl
 from kapwa.files import slug, write_text
 from kapwa.report import charts
 from kapwa.report.table import Table
-from kapwa.report.worldmap import definitions, map_svg, world
+from kapwa.report.wording import COMMON_FONTS, isolate, label_text
+from kapwa.report.worldmap import world
 from kapwa.runs.outputs import BOM
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _RANGE = re.compile(r"[−+]?\d[\d.]*(?:–| to )[−+]?\d[\d.]*%?")
-_DRAWING = (charts.row_svg, charts.head_svg, charts.axis_svg, charts.key_svg, charts.scale_svg)
 
 
 def render(
@@ -59,10 +61,22 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"unbroken": unbroken, "slug": slug}
-    environment.globals |= {draw.__name__: draw for draw in (*_DRAWING, map_svg, definitions, world)}
-    environment.globals |= {"head_height": charts.head_height, "heat_step": charts.heat_step}
+    environment.filters |= {"unbroken": unbroken, "slug": slug, "label": lambda name: isolate(label_text(name))}
+    environment.globals |= {name: getattr(charts, name) for name in ("SERIES", "SHAPES", "DARK_FROM", "heat_step")}
+    environment.globals |= {"text": charts.text_svg, "wrapped": wrapped, "world": world, "FONTS": COMMON_FONTS}
     return environment
+
+
+def draw(part: str, *what: Any) -> str:
+    """Draw with a macro of ``drawing.svg.j2``, such as ``draw("row", chart, line)``."""
+    return str(getattr(_environment().get_template("drawing.svg.j2").module, part)(*what))
+
+
+def wrapped(text: str, most: int, lines: int = 2) -> list[str]:
+    """``text`` in lines that fit a fixed column of a picture; characters of East Asia are twice as wide."""
+    plain = label_text(text)
+    wide = any(unicodedata.east_asian_width(char) in "WF" for char in plain)
+    return textwrap.wrap(plain, most * 6 // 11 if wide else most, max_lines=lines, placeholder="…") or [""]
 
 
 class Download(NamedTuple):

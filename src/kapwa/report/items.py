@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 
 from kapwa.judging.items import ALPHA, ItemAudit
 from kapwa.report import wording
-from kapwa.report.table import Block, Cell, Column, Table, count_column, decimal_column, p_column, text_column
+from kapwa.report.table import Block, Table, columns
 
 # So many lines of a table are shown; the CSV has all.
 _SHOWN = 12
@@ -17,10 +15,10 @@ _SHOWN = 12
 def items_block(audit: ItemAudit) -> Block:
     """Return what a terminal shows of an audit of items (:func:`kapwa.report.render.render_block`)."""
     tables = [
-        _table("Items: difficulty and discrimination, the hardest first", audit.items.sort("share"), _ITEM),
-        _table("Items that work differently (class B and C)", _different(audit), _DIFFERENT),
-        _table("Do people share one set of answers?", audit.consensus, _CONSENSUS),
-        _table("Proposed errata: nothing is left out before somebody confirms it", audit.errata, _ERRATA),
+        _table("Items: difficulty and discrimination, the hardest first", audit.items.sort("share"), "items"),
+        _table("Items that work differently (class B and C)", _different(audit), "items-different"),
+        _table("Do people share one set of answers?", audit.consensus, "items-consensus"),
+        _table("Proposed errata: nothing is left out before somebody confirms it", audit.errata, "items-errata"),
     ]
     shown = [table for table in tables if table.frame.height]
     return Block(sentences=_sentences(audit), tables=shown, notes=audit.notes)
@@ -58,43 +56,6 @@ def _different(audit: ItemAudit) -> pl.DataFrame:
     return sure.sort("size", pl.col("delta").abs(), descending=True)
 
 
-_ITEM = (
-    text_column("Item", "item_id", "culture"),
-    text_column("Answered by", "who", "variant"),
-    decimal_column("Right", "share", ends=("low", "high")),
-    decimal_column("Discrimination", "discrimination", ends=("discrimination_low", "discrimination_high")),
-    text_column("", "dead", "twins"),
-)
-_DIFFERENT = (
-    text_column("Item", "item_id"),
-    text_column("Group", "focal", "by"),
-    decimal_column("Delta", "delta", ends=("low", "high")),
-    text_column("Class", "size"),
-    p_column("p (BH)", "p_bh"),
-)
-
-
-def _ratio(ratio: float | None) -> Cell:
-    """The first eigenvalue over the second, which there need not be."""
-    return Cell("∞" if ratio == math.inf else wording.decimal(ratio, 2), number=True)
-
-
-_CONSENSUS = (
-    text_column("Culture", "culture"),
-    count_column("People", "people"),
-    count_column("Items", "items"),
-    decimal_column("Mean competence", "mean_competence"),
-    count_column("below 0", "negative"),
-    Column("Ratio", lambda row: _ratio(row["ratio"])),
-    text_column("Verdict", "verdict"),
-)
-_ERRATA = (
-    text_column("Item", "item_id", "culture"),
-    text_column("Reason", "reason"),
-    text_column("Evidence", "evidence"),
-)
-
-
-def _table(caption: str, frame: pl.DataFrame, columns: tuple[Column, ...]) -> Table:
+def _table(caption: str, frame: pl.DataFrame, name: str) -> Table:
     more = f"{frame.height - _SHOWN} more: -o FOLDER writes all." if frame.height > _SHOWN else ""
-    return Table(key="", caption=caption, frame=frame, shown=frame.head(_SHOWN), columns=columns, note=more)
+    return Table(name, caption, frame, columns(name), more, frame.head(_SHOWN))

@@ -9,7 +9,7 @@ import polars as pl
 
 from kapwa.report.marks import Estimate
 from kapwa.report.summaries import mean_over_cultures
-from kapwa.report.table import Column, Table, text_column
+from kapwa.report.table import Table, columns
 from kapwa.report.tables import models_across, score_cell
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import NOTES, label_text
@@ -66,11 +66,7 @@ def label_table(view: TaskView) -> Table | None:
         key=f"{view.slug}-labels",
         caption=f"{view.titles[view.metric]} by label{view.variant_words}",
         frame=frame,
-        columns=[
-            text_column("Label", "label", "kind"),
-            text_column("Cultures", "cultures"),
-            Column("", lambda row: score_cell(row, info, strong=True), spread=True),
-        ],
+        columns=columns("labels", score=lambda row: score_cell(row, info, strong=True)),
         shown=frame.filter(metric=view.metric),
         by=["kind", "label"],
         across=models_across(view),

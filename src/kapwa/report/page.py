@@ -34,7 +34,7 @@ from kapwa.report.html import render
 from kapwa.report.labels import label_table
 from kapwa.report.many import comparison_data, crowd_charts
 from kapwa.report.relations import LEAST, correlations
-from kapwa.report.table import Block, Table, text_column
+from kapwa.report.table import Block, Table, columns
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import isolate
 from kapwa.runs.directory import Run
@@ -264,7 +264,7 @@ def _signatures(view: TaskView) -> Table:
         key=f"{view.slug}-signatures",
         caption=f"Signatures ({view.title})",
         frame=pl.DataFrame(rows, schema=dict.fromkeys(("model", "metric", "signature"), pl.String), orient="row"),
-        columns=[text_column("Model and metric", "model", "metric"), text_column("Signature", "signature")],
+        columns=columns("signatures"),
     )
 
 

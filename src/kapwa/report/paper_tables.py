@@ -23,7 +23,7 @@ from kapwa.report.marks import GUESSING, PEOPLE, Estimate
 from kapwa.report.overview import model_average, model_rows
 from kapwa.report.relations import FEW, LEAST, coefficient_cell
 from kapwa.report.summaries import mean_over_cultures
-from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, text_column
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, columns
 from kapwa.report.view import Subject, TaskView, arrange
 from kapwa.runs.directory import Run
 from kapwa.runs.systems import Named
@@ -320,13 +320,12 @@ def _of_analysis(analysis: Analysis, caption: str) -> Table:
         key="eecc-3",
         caption=caption,
         frame=released.join(paired, on=["corpus", "task"], how="left", maintain_order="left"),
-        columns=[
-            text_column("Task", "task"),
-            text_column("Model", "corpus"),
-            Column("F-statistic", exact("statistic", ".4f")),
-            Column("p-value", exact("p", ".3g")),
-            Column("Reject H0", rejected),
-            Column("Paired test: p-value", exact("paired_p", ".3g")),
-        ],
+        columns=columns(
+            "eecc-3",
+            statistic=exact("statistic", ".4f"),
+            p_value=exact("p", ".3g"),
+            rejected=rejected,
+            paired=exact("paired_p", ".3g"),
+        ),
         note=wording.NOTES["eecc-3"],
     )

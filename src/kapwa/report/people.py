@@ -25,7 +25,7 @@ from kapwa.people.rating_files import read_ratings, suite_of
 from kapwa.people.rating_forms import RATING_KEY
 from kapwa.people.ratings import HumanRatings, analyse_ratings
 from kapwa.report import tables, wording
-from kapwa.report.table import Block, Cell, Column, Row, Table, amount_column, count_column, text_column
+from kapwa.report.table import Block, Cell, Column, Row, Table, column, columns
 from kapwa.report.view import TaskView, arrange
 from kapwa.report.wording import NOTES, SHARE, clean, culture_name, isolate
 from kapwa.runs.answers import items_of
@@ -187,13 +187,7 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
         f"{key}-choices",
         f"Who chose the best option: {whose}",
         baseline.people,
-        [
-            text_column("Person", "rater"),
-            Column("Best option", lambda row: tables.score_cell({**row, "n": row["answered"]}, SHARE)),
-            count_column("Right", "correct"),
-            count_column("Chosen", "answered"),
-            count_column("Left empty", "missing"),
-        ],
+        columns("choices", score=lambda row: tables.score_cell({**row, "n": row["answered"]}, SHARE)),
         "With 95% intervals over other items of this kind, judged by these people.",
     )
     best_table = Table(
@@ -202,8 +196,8 @@ def choice_block(baseline: HumanBaseline, key: str, whose: str, noun: tuple[str,
         baseline.table,
         [
             Column("People", lambda row: Cell(f"{row['chose_best']}/{row['of']}")),
-            count_column(noun[1].capitalize(), "items"),
-            amount_column("Share", "share", SHARE),
+            column(noun[1].capitalize(), "count", "items"),
+            column("Share", "share", "share"),
         ],
     )
     agreement = agreement_table(f"{key}-agreement", f"Agreement between people: {whose}", baseline.agreement, CODINGS)
@@ -256,12 +250,8 @@ def preference_block(preferences: Sequence[Preference]) -> Block:
 
 
 def _preference_table(key: str, caption: str, shares: pl.DataFrame) -> Table:
-    columns = [
-        Column("People …", lambda row: Cell(row["share"].capitalize())),
-        Column("Count", lambda row: Cell(f"{row['chosen']} of {row['n']}", number=True)),
-        Column("Share", lambda row: _number(row["value"], wording.interval(row["low"], row["high"], SHARE))),
-    ]
-    return Table(key, caption, shares, columns, NOTES["preferences"])
+    shown = columns("preferences", people=lambda row: Cell(row["share"].capitalize()))
+    return Table(key, caption, shares, shown, NOTES["preferences"])
 
 
 def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Table:
@@ -280,7 +270,7 @@ def _share_table(form: str, ratings: HumanRatings, shares: pl.DataFrame) -> Tabl
         f"{form}-ratings-{by}",
         f"Answers with a yes from at least 2/3 of their raters {means}",
         shares,
-        [Column(by.capitalize(), name), count_column("Answers", "most"), Column("", share, spread=True)],
+        [Column(by.capitalize(), name), column("Answers", "count", "most"), Column("", share, spread=True)],
         "Under each share are its count and its 95% interval. Answers that nobody judged are left out.",
         shown=shares.with_columns(most=pl.col("n").max().over(by)),
         by=[by],
@@ -309,7 +299,7 @@ def agreement_table(key: str, caption: str, frame: pl.DataFrame, kinds: Mapping[
                 lambda row: Cell(kinds[row[kind]]),
             ),
             Column("", coefficient, spread=True),
-            count_column("Judged by two or more", "most"),
+            column("Judged by two or more", "count", "most"),
         ],
         note,
         shown=frame.with_columns(most=pl.col("units").max().over(kind).fill_null(0)),
@@ -325,8 +315,8 @@ def _remarks(key: str, frame: pl.DataFrame, about: Sequence[str]) -> list[Table]
     def subject(row: Row) -> Cell:
         return Cell(", ".join(clean(row[name]) for name in about if row[name]))
 
-    columns = [Column("Person", person), Column("About", subject), text_column("Remark", "remark")]
-    return [Table(key, "What people remarked", frame, columns)] if frame.height else []
+    shown = columns("rating-remarks", person=person, subject=subject)
+    return [Table(key, "What people remarked", frame, shown)] if frame.height else []
 
 
 def _number(value: float | None, small: str = "", info: Mapping[str, float] = SHARE) -> Cell:

@@ -17,7 +17,7 @@ import polars as pl
 from kapwa.errors import DataError, UsageError
 from kapwa.report import wording
 from kapwa.report.render import plain, terminal_table
-from kapwa.report.table import Cell, Column, Row, Table, amount_column, text_column
+from kapwa.report.table import Cell, Row, Table, columns
 from kapwa.report.view import TaskView
 from kapwa.runs.directory import Run
 from kapwa.stats.significance import holm
@@ -67,16 +67,14 @@ class Judgement:
     def table(self) -> Table:
         """Both scores, their difference and what is said of a loss; above it what is said of the mean."""
         info = self.info
-        columns = [
-            text_column("Culture", "place"),
-            *(amount_column(name.capitalize(), name, info) for name in ("old", "new")),
-            amount_column("Change", "difference", info, signed=True),
-            Column("95% interval", lambda row: Cell(_interval(row, info, self.margin), number=True)),
-            Column("Loss excluded", lambda row: Cell(_excluded(row, info, self.margin), number=True)),
-            text_column("Outcome", "outcome"),
-        ]
+        shown = columns(
+            "regression",
+            lambda _: info,
+            between=lambda row: Cell(_interval(row, info, self.margin), number=True),
+            excluded=lambda row: Cell(_excluded(row, info, self.margin), number=True),
+        )
         frame = pl.DataFrame(self.rows, infer_schema_length=None)
-        return Table("regression", self.rows[0]["sentence"], frame, columns, self.note)
+        return Table("regression", self.rows[0]["sentence"], frame, shown, self.note)
 
     def terminal(self) -> Group:
         """The same for a terminal."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from kapwa.report import wording
 from kapwa.report.overview import model_rows
-from kapwa.report.table import NONE, Cell, Column, Row, Table, count_column, decimal_column
+from kapwa.report.table import NONE, Cell, Column, Row, Table, column
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import clean
 from kapwa.stats.correlation import (
@@ -131,7 +131,7 @@ def correlation_table(frame: pl.DataFrame, key: str, caption: str, shown: int) -
         columns=[
             Column("Metrics", lambda row: Cell(clean(f"{row['metric_a']} × {row['metric_b']}"))),
             Column("", coefficient, spread=True, none=NO_SPREAD),
-            count_column("Runs", "runs"),
+            column("Runs", "count", "runs"),
         ],
         shown=kept.with_columns(runs=pl.col("n").max().over("metric_a", "metric_b")),
         by=["metric_a", "metric_b"],
@@ -149,4 +149,4 @@ def coefficient_cell(row: Row, without: str) -> Cell:
     if not all(wording.known(row[name]) for name in ("value", "low", "high")):
         spread = wording.known(row["value"]) or without in (UNDEFINED, FEW)
         return NONE._replace(small=without) if spread else NO_SPREAD
-    return decimal_column("", "value", ends=("low", "high")).cell(row)
+    return column("", "decimal", "value", "low high").cell(row)

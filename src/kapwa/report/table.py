@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +14,21 @@ import polars as pl
 
 from kapwa.files import table_rows
 from kapwa.report import wording
+from kapwa.report.charts import FEW_ITEMS
 from kapwa.tables_io import csv_text
 
 Row = Mapping[str, Any]
+ReadsAs = Callable[[Row], Mapping[str, Any]]  # how the metric of a row reads
+# A scorer's bias in a difference of two runs, and how far a bias moves.
+_BIAS = {**wording.SHARE, "span": 2.0}
 _KINDS = {"text": pl.String, "number": pl.Float64, "count": pl.Int64}
 # The columns of frames, which CSV files have too: the rows of ``frames.csv``.
 FRAMES: defaultdict[str, dict[str, Any]] = defaultdict(dict)
 for _row in table_rows(Path(__file__).with_name("frames.csv")):
     FRAMES[_row["frame"]][_row["column"]] = _KINDS[_row["kind"]]
+COLUMNS: defaultdict[str, list[Mapping[str, str]]] = defaultdict(list)
+for _row in table_rows(Path(__file__).with_name("columns.csv")):
+    COLUMNS[_row["table"]].append(_row)
 
 
 class Cell(NamedTuple):
@@ -119,49 +127,59 @@ class Block:
     notes: Iterable[str] = ()
 
 
-def text_column(head: str, name: str, small: str = "") -> Column:
-    """A column of text as it stands in the frame; ``small``: the column that stands small under it."""
-    return Column(
-        head, lambda row: Cell(wording.clean(row[name] or ""), wording.clean(row[small] or "") if small else "")
-    )
+def columns(table: str, info: ReadsAs = lambda _: {}, **cells: Callable[[Row], Cell]) -> list[Column]:
+    """The columns that readers see of a table: its rows in ``columns.csv``.
 
-
-def count_column(head: str, name: str, few: int = 0) -> Column:
-    """A column of whole numbers, grey below ``few``."""
-    return Column(
-        head,
-        lambda row: NONE if row[name] is None else Cell(f"{row[name]:,}", number=True, muted=row[name] < few),
-    )
-
-
-def p_column(head: str, name: str = "p_holm") -> Column:
-    """A column of p-values."""
-    return Column(head, lambda row: Cell(wording.p_value(row[name]), number=True))
-
-
-def amount_column(
-    head: str, name: str, info: Mapping[str, Any], ends: Sequence[str] = (), *, signed: bool = False
-) -> Column:
-    """A column of values of one metric; ``info``: how it reads.
-
-    ``ends``: the columns of an interval, which stands small under the value where there is one. ``signed``: the values
-    are differences, written with their sign.
+    The head "*" is that of each value of the table's ``across``. ``cells``: what columns of kinds show that are none of
+    :func:`column`. ``info``: see there.
     """
+    made = []
+    for line in COLUMNS[table]:
+        kind, head = line["kind"], line["head"].strip("*")
+        shown = Column(head, cells[kind]) if kind in cells else column(head, kind, line["name"], line["under"], info)
+        made.append(shown._replace(spread=line["head"] == "*"))
+    return made
+
+
+def column(head: str, kind: str, name: str, under: str = "", info: ReadsAs = lambda _: {}) -> Column:
+    """A column that shows one column of the frame, ``name``; ``under``: what stands small under it.
+
+    ``kind``: "text"; "count" (a whole number; ``under``: of how many), "of" (the same in one line), "items" (a count,
+    grey where they are few), "p" (a p-value); "decimal", "decimal1" and "decimal3", plain numbers with two decimals,
+    one and three; "share", "points" (a difference of shares) and "bias" (of biases); "amount" and "change" (a
+    difference) of a metric, of which ``info`` says how a row reads. ``under`` of a number: the two columns of an
+    interval, which is left out where it is not known.
+    """
+    return Column(head, lambda row: _cell(row, kind, name, under.split(), info))
+
+
+def _cell(row: Row, kind: str, name: str, under: Sequence[str], info: ReadsAs) -> Cell:
+    """What a column of a kind shows of a row; see :func:`column`."""
+    value, small = row[name], [row[other] for other in under]
+    if kind == "text":
+        words = [wording.culture_name if one == "culture" else wording.clean for one in (name, *under)]
+        first, *others = [write(part or "") for write, part in zip(words, (value, *small), strict=True)]
+        return Cell(first, " ".join(others))
+    if kind == "count":
+        small_words = f"of {small[0]:,}" if small else ""
+        return NONE if value is None else Cell(f"{value:,}", small_words, number=True)
+    if kind == "items":
+        return Cell(f"{value:,}", number=True, muted=value < FEW_ITEMS)
+    if kind == "of":
+        return Cell(f"{value:,} of {small[0]:,}", number=True)
+    if kind == "p":
+        return Cell(wording.p_value(value), number=True)
+    return _number(kind, value, small, info(row))
+
+
+def _number(kind: str, value: float | None, ends: Sequence[float | None], info: Mapping[str, Any]) -> Cell:
+    """A number, and its interval where both ends are known."""
+    known = bool(ends) and all(map(wording.known, ends))
+    if kind.startswith("decimal"):
+        digits = int(kind.removeprefix("decimal") or 2)
+        text, *written = ("∞" if one == math.inf else wording.decimal(one, digits) for one in (value, *ends))
+        return Cell(text, " to ".join(written) if known else "", number=True)
+    how = {"share": wording.SHARE, "points": wording.SHARE, "bias": _BIAS}.get(kind, info)
+    signed = kind in ("points", "bias", "change")
     write, between = (wording.change, wording.change_interval) if signed else (wording.amount, wording.interval)
-
-    def cell(row: Row) -> Cell:
-        low, high = (row[end] for end in ends) if ends else (None, None)
-        small = between(low, high, info) if wording.known(low) and wording.known(high) else ""
-        return Cell(write(row[name], info), small, number=True)
-
-    return Column(head, cell)
-
-
-def decimal_column(head: str, name: str, digits: int = 2, ends: Sequence[str] = ()) -> Column:
-    """A column of plain numbers; ``ends``: the columns of an interval, which stands small under the number."""
-
-    def cell(row: Row) -> Cell:
-        between = [wording.decimal(row[end], digits) for end in ends if row[end] is not None]
-        return Cell(wording.decimal(row[name], digits), " to ".join(between), number=True)
-
-    return Column(head, cell)
+    return Cell(write(value, how), between(ends[0], ends[1], how) if known else "", number=True)

@@ -15,7 +15,7 @@ from kapwa.report.comparisons import language_facts, variant_name
 from kapwa.report.marks import Estimate, Mark
 from kapwa.report.overview import model_rows, topic_means
 from kapwa.report.sentences import of_people_note
-from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, count_column
+from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table, column
 from kapwa.report.view import Subject, TaskView
 from kapwa.report.wording import WORDS, clean, isolate, label_text
 
@@ -172,7 +172,7 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
         key=f"{view.slug}-cultures-{metric}",
         caption=f"{view.titles[metric]}{_of_variant(view)}",
         frame=tidy(view, ((label, s, view.estimate(i, s, metric, variant)) for s, variant, (i, label) in every)),
-        columns=[*columns, count_column("Items", "items", FEW_ITEMS)],
+        columns=[*columns, column("Items", "items", "items")],
         shown=shown,
         by=["label"],
         across=models_across(view),
@@ -208,7 +208,7 @@ def topic_table(view: TaskView) -> Table | None:
         frame=pl.concat([shown, tidy(view, cultures)]),
         columns=[
             Column("Topic", lambda row: Cell(clean(row["stratum"]), row["group"])),
-            count_column("Items", "items", FEW_ITEMS),
+            column("Items", "items", "items"),
             Column("", lambda row: score_cell(row, info, few=FEW_ITEMS), spread=True),
         ],
         shown=shown.with_columns(items=pl.col("n").max().over("group", "stratum")),

@@ -95,31 +95,25 @@ class TaskView:
         self.slug = re.sub(r"[^a-z0-9]+", "-", f"{self.task}-{digest[:6]}".lower()).strip("-")
         self.headline: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("headline", ())))
         self.groups: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("groups", ())))
-        # Estimates by (culture, language, variant, group, stratum, metric), and by stratum of each grouping.
-        self._estimates: list[dict[tuple[str, ...], Estimate]] = [{} for _ in self.runs]
-        self._strata: list[dict[tuple[str, ...], dict[str, Estimate]]] = [{} for _ in self.runs]
+        # Of each run its estimates by culture, language, variant, group and metric: one, or one for each stratum.
+        self._estimates = [
+            _by_key(run.estimates, "culture", "language", "variant", "group", "metric") for run in self.runs
+        ]
+        # Of each run its floors and ceilings.
+        self._floors = [_by_key(run.floors, "metric", "variant") for run in self.runs]
         # The languages in which each culture was asked each variant.
         self._spoken: dict[tuple[str, str], list[str]] = {}
-        # Floors and ceilings of each metric and variant, run by run.
-        self._floors: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
         self._compared: dict[str, Compared] = {}
         # The metric whose values are held against a ceiling, by metric and ceiling, where it is not the metric itself.
         self.paired: dict[tuple[str, str], str] = {}
         self._held: dict[str, dict[tuple[int, Subject], Held]] = {}
         metrics: dict[str, Mapping[str, Any]] = {}
-        for i, run in enumerate(self.runs):
+        for run, estimates in zip(self.runs, self._estimates, strict=True):
             metrics = dict(run.manifest.get("metrics", {})) | metrics
-            for row in run.estimates.iter_rows(named=True):
-                metrics.setdefault(row["metric"], {})
-                stratum = "" if row["group"] == "all" else row["stratum"] or ""
-                where = (row["culture"], row["language"], row["variant"], row["group"])
-                self._estimates[i][*where, stratum, row["metric"]] = row
-                self._strata[i].setdefault((*where, row["metric"]), {})[stratum] = row
-                languages = self._spoken.setdefault((row["culture"], row["variant"]), [])
-                languages += [] if row["language"] in languages else [row["language"]]
-            for row in run.floors.iter_rows(named=True):
-                by_run = self._floors.setdefault((row["metric"], row["variant"]), [[] for _ in self.runs])
-                by_run[i].append(row)
+            for culture, language, variant, _, metric in estimates:
+                metrics.setdefault(metric, {})
+                languages = self._spoken.setdefault((culture, variant), [])
+                languages += [] if language in languages else [language]
             if CEILINGS in run.tables:
                 pairs = run.tables[CEILINGS].select("metric", "name", "paired_with").unique().rows()
                 self.paired |= {(metric, name): paired for metric, name, paired in pairs if metric != paired}
@@ -169,13 +163,14 @@ class TaskView:
     def estimate(self, run: int, subject: Subject, metric: str, variant: str | None = None) -> Estimate | None:
         """The overall estimate of one run, or None when the run has none."""
         wanted = self.variant if variant is None else variant
-        where = (subject.culture, self.language_of(subject, wanted), wanted, "all", "", metric)
-        return self._estimates[run].get(where)
+        rows = self._estimates[run].get((subject.culture, self.language_of(subject, wanted), wanted, "all", metric), ())
+        return next(iter(rows), None)
 
     def strata(self, run: int, subject: Subject, group: str) -> dict[str, Estimate]:
         """The first headline metric of one run by stratum of ``group`` ("category" or "topic")."""
-        where = (subject.culture, self.language_of(subject, self.variant), self.variant, group, self.metric)
-        return self._strata[run].get(where, {})
+        language = self.language_of(subject, self.variant)
+        rows = self._estimates[run].get((subject.culture, language, self.variant, group, self.metric), ())
+        return {row["stratum"] or "": row for row in rows}
 
     def marks(self, subject: Subject | None, metric: str, variant: str | None = None, run: int = 0) -> Marks:
         """Floors and ceilings of a metric for one culture; what is tested of them is tested for one run.
@@ -188,9 +183,9 @@ class TaskView:
         whose = subject and subject.culture
         # A test against a floor over all cultures is none of one of them.
         alone = sum(s.culture == whose for s in self.subjects) == 1
-        by_run = self._floors.get((metric, self.variant if variant is None else variant)) or [[] for _ in self.runs]
-        for i in (run, *(other for other in range(len(by_run)) if other != run)):
-            rows = by_run[i]
+        key = (metric, self.variant if variant is None else variant)
+        for i in (run, *(other for other in range(len(self.runs)) if other != run)):
+            rows = self._floors[i].get(key, ())
             # A culture's own floors (named in the note) stand in place of those over all cultures.
             own = [row for row in rows if row["note"] == whose]
             named = {row["name"] for row in own}
@@ -214,7 +209,7 @@ class TaskView:
         self._held.clear()
         self._compared.clear()
         for one in ceilings:
-            self._floors.setdefault((one.metric, one.variant), [[] for _ in self.runs])[0].append(one._asdict())
+            self._floors[0].setdefault((one.metric, one.variant), []).append(one._asdict())
 
     def held(self, metric: str) -> Mapping[tuple[int, Subject], Held]:
         """Every run's score in every culture beside its marks: one family of tests over runs and cultures."""
@@ -337,6 +332,11 @@ class TaskView:
                 if kept.height:
                     found.append(Confusion(i, variant, kept.with_columns(value.alias("value"))))
         return found
+
+
+def _by_key(frame: pl.DataFrame, *names: str) -> dict[Any, list[dict[str, Any]]]:
+    """The rows of a frame by their values in some columns."""
+    return frame.rows_by_key(names, named=True, include_key=True)
 
 
 def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:

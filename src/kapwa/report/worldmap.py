@@ -10,11 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from importlib import resources
 from typing import Any, ClassVar, NamedTuple
 
-from kapwa.files import slug
 from kapwa.report.charts import Chart
 
 _UNNUMBERED = {"XKX": "Kosovo"}  # outlines that carry no ISO number, by the name they have
@@ -59,22 +57,3 @@ def place_of_code(iso3: str | None) -> Place | None:
     found = _UNNUMBERED.get(iso3 or "") or (country.numeric if country else "")
     point = world()["states"].get(iso3)
     return found if found in world()["paths"] else tuple(point) if point else None
-
-
-def definitions() -> str:
-    """The outlines as SVG definitions, to stand once in a page or file."""
-    paths = "".join(f'<path id="iso-{escape(slug(name))}" d="{data}"/>' for name, data in world()["paths"].items())
-    return f'<defs><g id="world">{paths}</g></defs>'
-
-
-def map_svg(chart: MapChart) -> str:
-    """What stands in an SVG element of the asset's width and height; refers to :func:`definitions`."""
-    parts = ['<use href="#world" class="land"/>']
-    for spot in chart.spots:
-        told = f"<title>{escape(spot.told)}</title>"
-        if isinstance(spot.place, str):
-            parts.append(f'<use href="#iso-{escape(slug(spot.place))}" class="{spot.colour}">{told}</use>')
-            continue
-        x, y = spot.place
-        parts.append(f'<circle cx="{x}" cy="{y}" r="7" class="{spot.colour}">{told}</circle>')
-    return "".join(parts)

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.analysis.view import AnalysisView, Corpus
-from kapwa.report.charts import HEAT, text_svg
-from kapwa.report.figures import file_svg
+from kapwa.report.charts import HEAT
+from kapwa.report.html import draw
 from kapwa.report.wording import label_text, truncate
 
 Floats = npt.NDArray[np.float64]
@@ -28,12 +28,18 @@ LEAST_SHOWN = 3
 MOST_GROUPS = 8
 LEVELS = 16  # colours: as many as four bits of a pixel hold
 CELL = 13  # pixels of a cell at full size, so that every name can be read
-_NARROW = 400  # pixels that a picture of few cells may grow to
-READABLE = 46  # identities whose names can be read where the picture fits the page
 LONGEST = 24  # characters of a name
-_EM = 0.82  # text height in cells
 _CHARACTER = 0.46  # cells kept for a character of a name
 _NAMES = {"bleu": "Mean BLEU of every two", "wed": "Mean word edit distance of every two"}
+
+
+class Frame(NamedTuple):
+    """Where things stand, in cells: names take ``room`` at the left and on top, the tree ends at ``left``."""
+
+    room: float
+    left: float
+    wide: float
+    tall: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,55 @@ class Likeness:
     def closeness(self) -> Floats:
         """Values that are high where texts are alike."""
         return self.values if self.measure == "bleu" else 1.0 - self.values
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The closeness that gets the lightest and the darkest colour: all but the outermost hundredths."""
+        values = self.closeness[np.isfinite(self.closeness)]
+        low, high = (float(q) for q in np.quantile(values, [0.01, 0.99]))
+        return (low, high) if high > low else (low, low + 0.01)
+
+    @property
+    def ends(self) -> list[str]:
+        """The values that these two stand for."""
+        return [wording.decimal(close if self.measure == "bleu" else 1.0 - close, 2) for close in self.range]
+
+    @property
+    def title(self) -> str:
+        """What is shown of every two identities."""
+        return _NAMES[self.measure]
+
+    @property
+    def labels(self) -> list[str]:
+        """Names that fit their room."""
+        return [truncate(label_text(name), LONGEST) for name in self.names]
+
+    @property
+    def frame(self) -> Frame:
+        """Room for the longest name, and for a tree that grows with the names."""
+        count = len(self.names)
+        room = 0.8 + _CHARACTER * min(LONGEST, max(len(label_text(name)) for name in self.names))
+        left = room + max(6.0, 0.07 * count)
+        return Frame(room, left, left + count, room + count)
+
+    @property
+    def tree_path(self) -> str:
+        """The tree beside the rows as SVG path data: leaves at the names, the root at the picture's edge."""
+        # What all pairs share says nothing: the axis starts a little under the closest pair.
+        frame, joined = self.frame, [distances[1] for _, distances in self.tree]
+        start = min(joined) - 0.15 * (max(joined) - min(joined))
+        reach = max(joined) - start or 1.0
+        parts = []
+        for (first, _, _, last), distances in self.tree:
+            steps = [(frame.left - frame.room - 1) * (1 - max(0.0, d - start) / reach) + 0.3 for d in distances]
+            a, at, _, b = (f"{step:.3g}" for step in steps)
+            parts.append(f"M{a} {frame.room + first:.6g}H{at}V{frame.room + last:.6g}H{b}")
+        return "".join(parts)
+
+    @property
+    def image(self) -> str:
+        """The address of the matrix as PNG."""
+        return address(raster(self))
 
 
 def likenesses(view: AnalysisView, corpus: Corpus) -> list[Likeness]:
@@ -114,16 +169,9 @@ def _ordered(corpus: Corpus, measure: str, names: Sequence[str], values: Floats,
     )
 
 
-def colour_range(one: Likeness) -> tuple[float, float]:
-    """The values that get the lightest and the darkest colour: all but the outermost hundredths."""
-    values = one.closeness[np.isfinite(one.closeness)]
-    low, high = (float(q) for q in np.quantile(values, [0.01, 0.99]))
-    return (low, high) if high > low else (low, low + 0.01)
-
-
 def raster(one: Likeness, scale: int = 1) -> bytes:
     """The matrix as PNG, a pixel a cell (times ``scale``); cells without a value are clear."""
-    low, high = colour_range(one)
+    low, high = one.range
     close = one.closeness
     known = np.isfinite(close)
     place = np.clip((np.where(known, close, low) - low) / (high - low), 0, 1)
@@ -156,42 +204,9 @@ def _png(levels: npt.NDArray[np.uint8], palette: Sequence[tuple[int, int, int]])
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-class Frame(NamedTuple):
-    """Where things stand, in cells: names take ``room`` at the left and on top, the tree ends at ``left``."""
-
-    room: float
-    left: float
-    wide: float
-    tall: float
-
-    @classmethod
-    def of(cls, one: Likeness) -> Frame:
-        """The frame of a picture: room for its longest name, and a tree that grows with it."""
-        count = len(one.names)
-        room = 0.8 + _CHARACTER * min(LONGEST, max(len(label_text(name)) for name in one.names))
-        left = room + max(6.0, 0.07 * count)
-        return cls(room, left, left + count, room + count)
-
-
-def page_svg(one: Likeness, name: str) -> str:
-    """The picture for the page; ``name`` makes its ids unique. Its own size is full size: CSS makes it fit."""
-    frame = Frame.of(one)
-    # A picture of few cells is drawn larger, up to twice.
-    cell = min(2 * CELL, max(CELL, _NARROW / frame.wide))
-    return (
-        f'<svg viewBox="0 0 {frame.wide:.6g} {frame.tall:.6g}" width="{frame.wide * cell:.0f}" '
-        f'height="{frame.tall * cell:.0f}" data-left="{frame.left:.6g}" data-top="{frame.room:.6g}">'
-        f"{_inside(one, frame, name, raster(one))}</svg>"
-    )
-
-
-def key_svg() -> str:
-    """The colours from little to much as a strip: pixels too, so that dark screens turn it as they turn the picture."""
-    image = _png(np.arange(1, LEVELS, dtype=np.uint8)[None, :], _palette())
-    return (
-        f'<svg viewBox="0 0 {LEVELS - 1} 1" preserveAspectRatio="none" aria-hidden="true"><image class="pixels" '
-        f'width="{LEVELS - 1}" height="1" preserveAspectRatio="none" href="{_address(image)}"/></svg>'
-    )
+def key_image() -> str:
+    """The colours from little to much as a strip of pixels, so that dark screens turn it as they turn the picture."""
+    return address(_png(np.arange(1, LEVELS, dtype=np.uint8)[None, :], _palette()))
 
 
 def file_key(one: Likeness) -> str:
@@ -201,56 +216,11 @@ def file_key(one: Likeness) -> str:
 
 def picture_file(one: Likeness) -> str:
     """The picture as a file of its own, at full size, with its title and its colour key."""
-    frame = Frame.of(one)
-    low, high = colour_range(one)
-    wide, side, end = max(frame.wide * CELL, 620.0), frame.tall * CELL, 14 * (LEVELS - 1)
-    key = "".join(
-        f'<rect x="{k * 14}" width="14" height="12" fill="#{r:02x}{g:02x}{b:02x}"/>'
-        for k, (r, g, b) in enumerate(_palette()[1:])
-    )
-    key += text_svg("0", 30, end_words(one, low), "muted")
-    key += text_svg(str(end), 30, end_words(one, high), "muted", "end")
-    key += text_svg(str(end + 12), 11, "more alike", "muted")
+    colours = [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in _palette()[1:]]
     # Renderers smooth small images: each cell is drawn as large as it will be.
-    body = f'<g transform="scale({CELL})">{_inside(one, frame, "file", raster(one, CELL))}</g>'
-    body += f'<g transform="translate(0 {side + 16:.0f})">{key}</g>'
-    return file_svg(wide, side + 56, (_NAMES[one.measure], one.corpus.full), body)
+    return draw("likeness_file", one, CELL, address(raster(one, CELL)), colours)
 
 
-def end_words(one: Likeness, close: float) -> str:
-    """A closeness as the value that it stands for."""
-    return wording.decimal(close if one.measure == "bleu" else 1.0 - close, 2)
-
-
-def _inside(one: Likeness, frame: Frame, name: str, image: bytes) -> str:
-    """Tree, names at the left and on top (one list, shown twice), and the pixels."""
-    labels = "".join(
-        text_svg("0", i + 0.5 + _EM * 0.36, truncate(label_text(name), LONGEST)) for i, name in enumerate(one.names)
-    )
-    left, top = f"{frame.left:.6g}", f"{frame.room:.6g}"
-    return (
-        f'<defs><g id="{name}-names" class="list">{labels}</g></defs>'
-        f'<path class="faint tree" d="{tree_path(one, frame)}"/><g class="ink names">'
-        f'<g text-anchor="end" transform="translate({frame.left - 0.4:.6g} {top})"><use href="#{name}-names"/></g>'
-        f'<g transform="translate({left} {frame.room - 0.4:.6g})rotate(-90)"><use href="#{name}-names"/></g></g>'
-        f'<image class="pixels" x="{left}" y="{top}" width="{len(one.names)}" height="{len(one.names)}" '
-        f'image-rendering="optimizeSpeed" preserveAspectRatio="none" href="{_address(image)}"/>'
-    )
-
-
-def _address(image: bytes) -> str:
+def address(image: bytes) -> str:
+    """An address that holds a PNG."""
     return f"data:image/png;base64,{base64.b64encode(image).decode()}"
-
-
-def tree_path(one: Likeness, frame: Frame) -> str:
-    """The tree beside the rows as SVG path data: leaves at the names, the root at the picture's edge."""
-    # What all pairs share says nothing: the axis starts a little under the closest pair.
-    joined = [distances[1] for _, distances in one.tree]
-    start = min(joined) - 0.15 * (max(joined) - min(joined))
-    reach = max(joined) - start or 1.0
-    parts = []
-    for (first, _, _, last), distances in one.tree:
-        steps = [(frame.left - frame.room - 1) * (1 - max(0.0, d - start) / reach) + 0.3 for d in distances]
-        a, at, _, b = (f"{step:.3g}" for step in steps)
-        parts.append(f"M{a} {frame.room + first:.6g}H{at}V{frame.room + last:.6g}H{b}")
-    return "".join(parts)

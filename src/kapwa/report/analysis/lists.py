@@ -1,13 +1,13 @@
-"""The page's long tables, written lean: concepts, countries and words of every corpus.
+"""The page's long tables: concepts, countries and words of every corpus.
 
-End tags that HTML lets one leave out are left out: a page of 22 corpora has some twelve thousand such rows.
+The page draws them lean: end tags that HTML lets one leave out are left out, and the script makes their CSV, for a page
+of 22 corpora has some twelve thousand such rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import product
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from kapwa.report.analysis.view import (
     span,
     topic_words,
 )
+from kapwa.report.table import NONE, Cell, Column, Table, column
 from kapwa.report.wording import isolate, label_text
 
 MOST_ROWS = 400  # a corpus' rows in the page; the Parquet files hold all
@@ -32,129 +33,111 @@ LEAST_Z = 2.0  # a word that marks nobody is not listed as marking somebody
 SIGNIFICANT = 0.05
 
 
-class Lean(NamedTuple):
-    """A long table: rows of a header, what stands small under it, and cells. ``wordy``: its cells are text.
-
-    A cell is its text and whether it stands out.
-    """
-
-    caption: str
-    file_name: str
-    head: Sequence[str]
-    rows: Sequence[tuple[str, str, Sequence[tuple[str, bool]]]]
-    total: int
-    wordy: bool = False
-
-    @property
-    def body(self) -> str:
-        """The rows as HTML, escaped."""
-        parts = []
-        for header, small, cells in self.rows:
-            under = f"<small>{escape(small)}</small>" if small else ""
-            told = "".join(f"<td{' class=s' if strong else ''}>{escape(text)}" for text, strong in cells)
-            parts.append(f"<tr><th scope=row>{escape(header)}{under}{told}\n")
-        return "".join(parts)
-
-    @property
-    def cut(self) -> str:
-        """What is not shown, "" where all is."""
-        return "" if len(self.rows) == self.total else f"{len(self.rows):,} of {self.total:,} rows are shown."
-
-
-def concept_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
+def concept_list(view: AnalysisView, corpus: Corpus) -> Table | None:
     """Variance and τ of every concept, the largest difference first; None where there is none."""
-    frame = matching(view.table("variance", corpus), estimator="corrected")
-    taus: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
-    for row in view.rows("concept_taus", corpus, estimator="corrected"):
-        taus.setdefault((row["topic"], row["concept"]), {})[row["values"], row["measure"]] = row
-    kinds = _kinds(view, taus.values())
     gap = (pl.col("across") - pl.col("within")).alias("gap")
-    ordered = frame.with_columns(gap).sort("gap", "topic", "concept", descending=[True, False, False], nulls_last=True)
-    rows = []
-    for row in ordered.head(MOST_ROWS).iter_rows(named=True):
-        own, p = taus.get((row["topic"], row["concept"]), {}), row["permanova_p"]
-        cells = [(fine(row[name]), False) for name in ("across", "within", "gap")]
-        cells.append((wording.decimal(row["permanova_r2"], 3), False))
-        cells.append((wording.p_value(p), wording.known(p) and p < SIGNIFICANT))
-        for kind in kinds:
-            tau = own.get(kind, {})
-            beyond = bool(tau) and beyond_floor({**tau, "estimate": tau["tau"]}) != 0
-            cells.append((wording.decimal(tau.get("tau"), 3), beyond))
-        rows.append((isolate(label_text(row["concept"])), topic_words(row["topic"]), cells))
-    if not rows:
-        return None
-    head = ["Concept", "Across", "Within", "Difference", "R²", "p", *(_kind_words(view, kind) for kind in kinds)]
-    return Lean(f"Every concept: {corpus.full}", f"concepts-{corpus.number}.csv", head, rows, ordered.height)
+    concepts = matching(view.table("variance", corpus), estimator="corrected").with_columns(gap)
+    ordered = concepts.sort("gap", "topic", "concept", descending=[True, False, False], nulls_last=True)
+    taus, kinds = _of_kinds(view, matching(view.table("concept_taus", corpus), estimator="corrected"))
+    taus = taus.select("topic", "concept", "kind", "floor_low", "floor_high", estimate="tau")
+    rows = ordered.head(MOST_ROWS).join(taus, on=["topic", "concept"], how="left", maintain_order="left_right")
+
+    def p_value(row: Row) -> Cell:
+        return Cell(wording.p_value(row["permanova_p"]), strong=_significant(row["permanova_p"]))
+
+    def tau(row: Row) -> Cell:
+        return Cell(wording.decimal(row["estimate"], 3), strong=beyond_floor(row) != 0)
+
+    columns = [
+        Column("Concept", lambda row: Cell(isolate(label_text(row["concept"])), topic_words(row["topic"]))),
+        Column("Across", lambda row: Cell(fine(row["across"]))),
+        Column("Within", lambda row: Cell(fine(row["within"]))),
+        Column("Difference", lambda row: Cell(fine(row["gap"]))),
+        column("R²", "decimal3", "permanova_r2"),
+        Column("p", p_value),
+        Column("", tau, spread=True),
+    ]
+    key, caption = f"concepts-{corpus.number}", f"Every concept: {corpus.full}"
+    note = _shown(min(MOST_ROWS, concepts.height), concepts.height)
+    return (
+        Table(key, caption, rows, columns, note, None, ["topic", "concept"], ("kind", kinds)) if rows.height else None
+    )
 
 
-def _kinds(view: AnalysisView, found: Iterable[Mapping[tuple[str, str], Row]]) -> list[tuple[str, str]]:
-    """The values tables and measures that any row has, in order."""
-    present = {kind for rows in found for kind in rows}
-    return [(values, measure) for values in view.values for measure in view.measures if (values, measure) in present]
+def _of_kinds(view: AnalysisView, taus: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Rows of τ with the ``kind`` of each, and by kind its head: a column a values table and measure that any has."""
+    taus, heads = taus.with_columns(kind=pl.concat_str("values", "measure", separator="\n")), {}
+    for values, measure in product(view.values, view.measures):
+        of_survey = f", {view.values_short(values)}" if len(view.values) > 1 else ""
+        heads[f"{values}\n{measure}"] = f"τ {short(measure)}{of_survey}"
+    there = set(taus["kind"])
+    return taus, {kind: head for kind, head in heads.items() if kind in there}
 
 
-def _kind_words(view: AnalysisView, kind: tuple[str, str]) -> str:
-    named = f"τ {short(kind[1])}"
-    return f"{named}, {view.values_short(kind[0])}" if len(view.values) > 1 else named
+def _shown(shown: int, total: int) -> str:
+    return (
+        "" if shown == total else f"{shown:,} of {total:,} rows are shown. The Parquet files of the analysis hold all."
+    )
 
 
-def country_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
+def _significant(p: float | None) -> bool:
+    return wording.known(p) and p < SIGNIFICANT
+
+
+def country_list(view: AnalysisView, corpus: Corpus) -> Table | None:
     """Mean τ of every country with its interval, by the alphabet; None where there is none."""
-    found: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
-    for row in view.rows("anchors", corpus, estimator="corrected"):
-        found.setdefault((row["identity"], row["country"] or ""), {})[row["values"], row["measure"]] = row
-    if not found:
-        return None
-    kinds, rows = _kinds(view, found.values()), []
-    for name in sorted(found)[:MOST_ROWS]:
-        identity, country = (isolate(label_text(text)) for text in name)
-        cells = [_country_cell(found[name].get(kind)) for kind in kinds]
-        rows.append((identity, country if country != identity else "", cells))
-    head = [view.attribute[0].capitalize(), *(_kind_words(view, kind) for kind in kinds)]
-    caption = f"Mean τ of every country: {corpus.full}"
-    return Lean(caption, f"countries-{corpus.number}.csv", head, rows, len(found))
+    taus, kinds = _of_kinds(view, matching(view.table("anchors", corpus), estimator="corrected"))
+    place = ["identity", "country"]
+    taus = taus.with_columns(pl.col("country").fill_null(""))
+    every = taus.select(place).unique().sort(place)
+    rows = every.head(MOST_ROWS).join(taus, on=place, maintain_order="left_right")
+
+    def name(row: Row) -> Cell:
+        identity, country = (isolate(label_text(row[column])) for column in place)
+        return Cell(identity, country if country != identity else "")
+
+    def tau(row: Row) -> Cell:
+        if not wording.known(row["tau"]):
+            return NONE
+        between = span(row["low"], row["high"])
+        text = wording.decimal(row["tau"], 3) + (f" ({between})" if between else "")
+        return Cell(text, strong=_significant(row["p_adjusted"]))
+
+    columns = [Column(view.attribute[0].capitalize(), name), Column("", tau, spread=True)]
+    key, caption = f"countries-{corpus.number}", f"Mean τ of every country: {corpus.full}"
+    note = _shown(min(MOST_ROWS, every.height), every.height)
+    return Table(key, caption, rows, columns, note, None, place, ("kind", kinds)) if rows.height else None
 
 
-def _country_cell(row: Row | None) -> tuple[str, bool]:
-    if row is None or not wording.known(row["tau"]):
-        return wording.NOTHING, False
-    between, p = span(row["low"], row["high"]), row["p_adjusted"]
-    text = wording.decimal(row["tau"], 3) + (f" ({between})" if between else "")
-    return text, p is not None and wording.known(p) and p < SIGNIFICANT
-
-
-def word_list(view: AnalysisView, corpus: Corpus) -> Lean | None:
+def word_list(view: AnalysisView, corpus: Corpus) -> Table | None:
     """The words that mark each identity, by log-odds with z and by TF-IDF; None where there are none."""
-    frame = matching(view.table("words", corpus), topic="all")
-    ranked = frame.filter(pl.col("rank") <= MOST_WORDS).sort("identity", "method", "rank")
-    found: dict[str, dict[str, list[Row]]] = {}
-    for row in ranked.iter_rows(named=True):
-        found.setdefault(row["identity"], {}).setdefault(row["method"], []).append(row)
-    if not found:
-        return None
-    kept = list(found.items())[:MOST_ROWS]
-    return Lean(
-        caption=f"The words that mark each {view.attribute[0]}: {corpus.full}",
-        file_name=f"words-{corpus.number}.csv",
-        head=[view.attribute[0].capitalize(), "By log-odds (z)", "By TF-IDF"],
-        rows=[(isolate(label_text(name)), "", _word_cells(rows)) for name, rows in kept],
-        total=len(found),
-        wordy=True,
-    )
+    frame = matching(view.table("words", corpus), topic="all").filter(pl.col("rank") <= MOST_WORDS)
+    every = frame["identity"].unique().sort()
+    kept = frame.filter(pl.col("identity").is_in(every.head(MOST_ROWS).implode())).sort("identity", "method", "rank")
+    rows = [
+        (identity, method, _words(part.to_dicts()))
+        for (identity, method), part in kept.group_by("identity", "method", maintain_order=True)
+    ]
+    columns = [
+        Column(view.attribute[0].capitalize(), lambda row: Cell(isolate(label_text(row["identity"])))),
+        Column("", lambda row: Cell(row["words"]), spread=True),
+    ]
+    shown = pl.DataFrame(rows, schema=["identity", "method", "words"], orient="row")
+    key, caption = f"words-{corpus.number}", f"The words that mark each {view.attribute[0]}: {corpus.full}"
+    across, note = {"logodds": "By log-odds (z)", "tfidf": "By TF-IDF"}, _shown(min(MOST_ROWS, len(every)), len(every))
+    return Table(key, caption, shown, columns, note, None, ["identity"], ("method", across)) if rows else None
 
 
-def _word_cells(rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, bool]]:
-    odds = ", ".join(
-        f"{isolate(label_text(row['word']))}{_star(row)} ({wording.decimal(row['z'], 1)})"
-        for row in rows.get("logodds", ())
-        if wording.known(row["z"]) and row["z"] >= LEAST_Z
-    )
-    plain = ", ".join(isolate(label_text(row["word"])) + _star(row) for row in rows.get("tfidf", ()))
-    return [(odds or wording.NOTHING, False), (plain or wording.NOTHING, False)]
-
-
-def _star(row: Row) -> str:
-    return "*" if wording.known(row["p_adjusted"]) and row["p_adjusted"] < SIGNIFICANT else ""
+def _words(rows: Sequence[Row]) -> str:
+    """Words in a line, with a star where one is beyond chance; by log-odds those that mark, with z."""
+    words = []
+    for row in rows:
+        word = isolate(label_text(row["word"])) + "*" * _significant(row["p_adjusted"])
+        if row["method"] != "logodds":
+            words.append(word)
+        elif wording.known(row["z"]) and row["z"] >= LEAST_Z:
+            words.append(f"{word} ({wording.decimal(row['z'], 1)})")
+    return ", ".join(words) or wording.NOTHING
 
 
 def measures_told(view: AnalysisView) -> str:

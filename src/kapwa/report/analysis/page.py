@@ -80,7 +80,8 @@ def _told(view: AnalysisView) -> Part:
         "released": [chart for group in released.values() for chart in group],
         "fold": len(view.corpora) > MOST_OPEN,
         "scale": next((chart.steps for group in maps.values() for chart in group), []),
-        "heat_key": heatmap.key_svg(),
+        "heat_key": heatmap.key_image(),
+        "measure_words": measure_words,
         "pairs": explorer.pairs_json(found),
         "panes": panes,
         "left_out": len(view.corpora) - len(panes),
@@ -105,26 +106,10 @@ def _pane(view: AnalysisView, corpus: Corpus, maps: Sequence[MapChart], alike: S
     return {
         "corpus": corpus,
         "maps": [chart for chart in maps if chart.spots],
-        "heats": [_heat(one) for one in alike],
+        "heats": alike,
         "countries": lists.country_list(view, corpus),
         "words": lists.word_list(view, corpus),
         "concepts": lists.concept_list(view, corpus),
-    }
-
-
-def _heat(one: Likeness) -> Part:
-    """One picture of likeness: its SVG, the words that stand for it, its colour key, its groups."""
-    low, high = heatmap.colour_range(one)
-    return {
-        "measure": one.measure,
-        "alt": f"Heat map: mean {measure_words(one.measure)} of every two of {len(one.names)} identities, "
-        f"{one.corpus.full}, in the order of a tree that puts like ones together. Its groups are listed below.",
-        "svg": heatmap.page_svg(one, f"heat-{one.corpus.number}-{one.measure}"),
-        "low": heatmap.end_words(one, low),
-        "high": heatmap.end_words(one, high),
-        "groups": [[isolate(label_text(name)) for name in group] for group in one.groups],
-        "left_out": one.left_out,
-        "dense": len(one.names) > heatmap.READABLE,
     }
 
 

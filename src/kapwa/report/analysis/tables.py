@@ -22,7 +22,7 @@ from kapwa.report.analysis.view import (
     task_words,
     topic_words,
 )
-from kapwa.report.table import NONE, Cell, Column, Table, count_column, p_column
+from kapwa.report.table import NONE, Cell, Column, Table, column, columns
 from kapwa.report.wording import WORD_PAIRS, isolate, label_text
 
 MOST_TOPIC_ROWS = 240
@@ -43,9 +43,10 @@ def _tau(row: Row | None) -> Cell:
     return _estimate(row, strong=row is not None and beyond_chance(row) != 0)
 
 
-def _corpus_column(view: AnalysisView) -> Column:
+def _corpus(view: AnalysisView) -> Callable[[Row], Cell]:
+    """What shows of a row its corpus."""
     labels = {corpus.key: corpus.label for corpus in view.corpora}
-    return Column("Corpus", lambda row: Cell(labels[_key(row)], task_words(row["task"])))
+    return lambda row: Cell(labels[_key(row)], task_words(row["task"]))
 
 
 def _key(row: Row) -> CorpusKey:
@@ -87,7 +88,7 @@ def glance_table(view: AnalysisView) -> Table:
         caption="Every corpus at a glance",
         frame=pl.DataFrame(rows, schema=_KEY | dict.fromkeys(numbers, pl.Float64), orient="row"),
         columns=[
-            _corpus_column(view),
+            Column("Corpus", _corpus(view)),
             Column("Across", lambda row: Cell(fine(row["across"]), number=True)),
             Column("Within", lambda row: Cell(fine(row["within"]), number=True)),
             Column("Difference", difference),
@@ -130,11 +131,7 @@ def quartiles_table(view: AnalysisView) -> Table | None:
         key="analysis-quartiles",
         caption="Median over concepts, and the quartiles around it",
         frame=pl.DataFrame(rows, schema=schema, orient="row"),
-        columns=[
-            _corpus_column(view),
-            Column("", spread, spread=True),
-            count_column("Concepts", "concepts"),
-        ],
+        columns=columns("analysis-quartiles", corpus=_corpus(view), spread=spread),
         by=["corpus", "task"],
         across=("side", {"across": "Across", "within": "Within"}),
         note="Small: first to third quartile, of concepts. They are not a confidence interval.",
@@ -154,19 +151,15 @@ def tests_table(view: AnalysisView) -> Table:
         small = f"df {', '.join(freedom)}" if freedom else ""
         return Cell(wording.decimal(row["statistic"], 2), small, number=True)
 
-    columns = [
-        Column("Test", lambda row: Cell(*_TESTS[row["test"]])),
-        Column("Estimate", estimate),
-        Column("Statistic", statistic),
-        p_column("p", "p"),
-        p_column("p (adjusted)", "p_adjusted"),
-        count_column("Concepts", "concepts"),
-    ]
+    def test(row: Row) -> Cell:
+        return Cell(*_TESTS[row["test"]])
+
+    first, *others = columns("analysis-tests", corpus=_corpus(view), test=test, estimate=estimate, statistic=statistic)
     return Table(
         key="analysis-tests",
         caption="Do texts differ more across than within? Tests over all concepts",
         frame=frame,
-        columns=[_corpus_column(view), *map(_grey_reference, columns)],
+        columns=[first, *map(_grey_reference, others)],
         shown=pl.DataFrame([row for row in made if row is not None], schema=frame.schema),
         note="Small: 95% intervals and degrees of freedom. The CSV holds the same by topic.",
     )
@@ -220,7 +213,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
         caption="Do countries with similar values get similar texts?",
         frame=frame,
         columns=[
-            _corpus_column(view),
+            Column("Corpus", _corpus(view)),
             Column("Values, measure", lambda row: Cell(f"{view.values_short(row['values'])}, {short(row['measure'])}")),
             Column("τ", of_method("tau", _tau)),
             Column("Over countries", of_method("tau", countries)),
@@ -228,7 +221,7 @@ def correlation_table(view: AnalysisView) -> Table | None:
             Column("Mantel r", of_method("mantel", mantel)),
             Column("Partial Mantel r", of_method("partial mantel", mantel)),
             Column("τ as released", of_method("tau_reference", released)),
-            count_column("Countries", "countries"),
+            column("Countries", "count", "countries"),
         ],
         shown=shown.with_columns(countries=pl.Series(counts, dtype=pl.Int64)),
         note=wording.NOTES["analysis-correlations"].format(partial=told),
@@ -270,11 +263,11 @@ def topic_table(view: AnalysisView) -> Table | None:
         caption="The same by topic",
         frame=frame,
         columns=[
-            _corpus_column(view),
+            Column("Corpus", _corpus(view)),
             Column("Topic", lambda row: Cell(topic_words(row["topic"]))),
             Column("Across − within", lambda row: _estimate(row, strong=bool(changes(row)))),
-            p_column("p (adjusted)", "p_adjusted"),
-            count_column("Concepts", "concepts"),
+            column("p (adjusted)", "p", "p_adjusted"),
+            column("Concepts", "count", "concepts"),
             *_tau_columns(view, lambda row, values: taus.get((_key(row), row["topic"], values))),
         ],
         shown=pl.DataFrame(tests[:MOST_TOPIC_ROWS], schema=frame.schema),
@@ -289,12 +282,7 @@ def corpora_table(view: AnalysisView) -> Table:
         key="analysis-corpora",
         caption="What was analysed",
         frame=frame,
-        columns=[
-            _corpus_column(view),
-            *(count_column(name.capitalize(), name) for name in ("concepts", "identities", "texts", "tokens", "empty")),
-            Column("Samples", lambda row: Cell(wording.decimal(row["samples"], 1), number=True)),
-            Column("Tokens per text", lambda row: Cell(wording.decimal(row["mean_tokens"], 1), number=True)),
-        ],
+        columns=columns("analysis-corpora", corpus=_corpus(view)),
         shown=pl.DataFrame([corpus.row for corpus in view.corpora], schema=frame.schema),
         note="Samples: texts per identity and concept, on average. Empty texts are included.",
     )

@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from kapwa.people.agreement import agreement_rows
-from kapwa.report.charts import Line, RowChart, axis_svg, key_svg, row_svg
+from kapwa.report.charts import Line, RowChart
+from kapwa.report.html import draw
 from kapwa.studio.core.forms import ANYBODY, Guide, Stage, Todo
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS, READERS, REVIEWERS, WRITERS
 from kapwa.studio.core.security import Visit
@@ -51,11 +52,11 @@ def coverage(project: Project, situations: Iterable[Situation]) -> list[Coverage
         most = 4 * -(-max(max(numbers) for _, *numbers in counts) // 4) or 4
         lines = [Line(name, zone=n, band=(0, ok), top=aim or None) for name, n, ok, aim in counts]
         chart = RowChart(by, by, project.slug, "", lines=lines, domain=(0, most), share=False)
-        rows = [(*row, row_svg(chart, line)) for row, line in zip(counts, lines, strict=True)]
-        keys = {gettext_noop("written"): key_svg("zone"), gettext_noop("accepted"): key_svg("band")}
+        rows = [(*row, draw("row", chart, line)) for row, line in zip(counts, lines, strict=True)]
+        keys = {gettext_noop("written"): draw("key", "zone"), gettext_noop("accepted"): draw("key", "band")}
         if any(aim for *_, aim in counts):
-            keys[gettext_noop("wanted")] = key_svg("top")
-        tables.append(Coverage(by, rows, axis_svg(chart), keys))
+            keys[gettext_noop("wanted")] = draw("key", "top")
+        tables.append(Coverage(by, rows, draw("axis", chart), keys))
     return tables
 
 
