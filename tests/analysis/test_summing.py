@@ -274,7 +274,8 @@ def test_a_permutation_that_moves_nothing_is_a_tie() -> None:
         texts, values = random.random((6, 5, 5)), random.random((5, 5))
         similarities = [text + text.T for text in texts]
         distance = values + values.T
-        estimate, *_ = tables.interval(row_means(np.stack([anchor_taus(each, distance).tau for each in similarities])), -1, 1)
+        taus = np.stack([anchor_taus(each, distance).tau for each in similarities])
+        estimate, *_ = tables.interval(row_means(taus), -1, 1)
         draws = row_means(permuted_means(similarities, distance, permutations=199, seed=seed).T)
         hits = sum(abs(draw) > abs(estimate) - 1e-9 for draw in draws)
         assert tables._share_beyond(estimate, draws) == (1 + hits) / 200
