@@ -84,5 +84,10 @@ def test_ranks_by_wording_and_what_is_beyond_chance_are_told() -> None:
     page = Page(render_page(runs))
     assert_sound(page)
     assert said.split(";")[0] in page.text
+    for run in runs:
+        run.manifest["metrics"]["sem_b"]["higher_is_better"] = False
+    (chart,) = multiverse_chart(view_of(*runs))
+    assert [line.label for line in chart.lines] == ["m2", "m0", "m1"]
+    assert {line.label: line.strong for line in chart.lines}["m0"] == "rank 1–2"  # the lowest in the first wording
     calm = view_of(*(wide_run(f"org/n{k}", skill=0.12 * k, **few) for k in range(2)))
     assert "by more than chance could make it" in multiverse_sentence(calm)

@@ -128,6 +128,14 @@ def test_labels_are_compared_as_runs_of_their_cultures_alone(runs: list[MadeRun]
         assert row["difference"] == pytest.approx(wanted)
 
 
+def test_a_label_of_one_culture_in_two_languages_has_a_row_for_each(runs: list[MadeRun]) -> None:
+    settings: dict[str, Any] = {"label_a": "a", "label_b": "b", "metrics": {"mcq_acc": True}, "replicates": 100}
+    asked = [of(run.scores, [ASKED[0]]) for run in runs[:2]]
+    both = [pl.concat([scores, scores.with_columns(language=pl.lit("fr"))]) for scores in asked]
+    table = compare_runs(*both, labels={"kind": {"label": [ASKED[0]]}}, **settings)
+    assert table["language"].to_list() == sorted({*asked[0]["language"], "fr"})
+
+
 def test_the_labels_of_a_kind_are_one_family(runs: list[MadeRun]) -> None:
     frame = compare_runs(
         *(run.scores for run in runs[:2]), label_a="a", label_b="b", metrics={"mcq_acc": True}, labels=LABELS

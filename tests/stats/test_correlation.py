@@ -1,5 +1,8 @@
 """Correlations against scipy and published interval formulas."""
 
+from itertools import permutations
+from math import factorial
+
 import numpy as np
 import pytest
 from benchmarks.simulations.correlations import draw
@@ -20,9 +23,23 @@ def test_both_equal_scipy(pairs: list[tuple[float, float]]) -> None:
     for ours, theirs in ((pearson(x, y), stats.pearsonr(x, y)), (spearman(x, y), stats.spearmanr(x, y))):
         assert ours.value == pytest.approx(float(theirs.statistic), abs=1e-9)
         assert ours.n == len(pairs)
-        # At ±1 scipy's p depends on the last bit of r; ours is 0.
+        # At ±1 scipy's p depends on the last bit of r.
         if abs(ours.value) < 1 - 1e-9:
-            assert ours.p_value == pytest.approx(float(theirs.pvalue), rel=1e-6, abs=1e-9)
+            least = 2 / factorial(len(pairs)) if ours == spearman(x, y) else 0.0
+            assert ours.p_value == pytest.approx(max(float(theirs.pvalue), least), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("y", [[1, 2, 3], [4, 3, 2, 1], [1, 2, 3, 4, 5], [2, 1, 3, 4, 5, 6]])
+def test_no_p_is_below_what_permutations_can_give(y: list[int]) -> None:
+    """Student's t gave 0 for any three runs that two metrics put in one order: one case in three, by chance."""
+    x = np.arange(len(y))
+    orders = [abs(stats.spearmanr(x, order).statistic) for order in permutations(y)]
+    for ours in (pearson(x, y), spearman(x, y)):
+        exact = float(np.mean([other >= max(orders) - 1e-12 for other in orders]))
+        assert ours.p_value is not None
+        assert ours.p_value >= exact - 1e-12
+        if abs(ours.value or 0.0) == 1:
+            assert ours.p_value == pytest.approx(exact)
 
 
 def test_intervals_follow_fisher_and_bonett_wright() -> None:

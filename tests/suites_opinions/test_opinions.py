@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +266,17 @@ def test_persistence_is_the_ratio_of_both_shifts() -> None:
     assert low < ratio < high
     assert persistence_words([made for made in items if made.variant == "w0"], model) == []
     assert persistence_words([made for made in items if made.culture == "c0"], model) == []
+
+
+def test_an_interval_of_persistence_does_not_fall_below_0() -> None:
+    items, model = [], {}
+    for question, culture, wording in product(range(2), range(2), range(2)):
+        made = item(f"q{question}", f"c{culture}", (1, 1), f"w{wording}")
+        share = 0.5 + (0.3 * question * culture) + 0.2 * wording
+        items.append(made)
+        model[made.id, made.variant] = np.array([share, 1 - share])
+    (sentence,) = persistence_words(items, model)
+    assert "95% interval 0.00 to" in sentence  # two questions: Student's would begin at -8.78
 
 
 def test_intervals_of_persistence_hold() -> None:

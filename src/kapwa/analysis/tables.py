@@ -34,7 +34,7 @@ from kapwa.analysis.words.counts import WordCounts
 from kapwa.stats.distances import row_means
 from kapwa.stats.kendall import jackknife, known_pairs
 from kapwa.stats.mantel import mantel
-from kapwa.stats.resampling import monte_carlo_p
+from kapwa.stats.resampling import TIE, monte_carlo_p
 from kapwa.stats.significance import PairedTest, holm, one_way_anova, paired_test
 
 ALL = "all"
@@ -276,11 +276,11 @@ def _tau_rows(topics: Sequence[TopicSummary], values: ValuesOf) -> Iterator[dict
 
 
 def _share_beyond(estimate: float, draws: Reals) -> float:
-    """Two-sided p: share of the known draws at least as far from zero."""
+    """Two-sided p: share of the known draws at least as far from zero; sums of another order are ties, too."""
     known = draws[~np.isnan(draws)]
     if not known.size or np.isnan(estimate):
         return np.nan
-    return monte_carlo_p(int((np.abs(known) >= abs(estimate)).sum()), known.size)
+    return monte_carlo_p(int((np.abs(known) >= abs(estimate) - TIE).sum()), known.size)
 
 
 def _mantel_rows(sums: Sums, values: ValuesOf, permutations: int, seed: int) -> Iterator[dict[str, Any]]:

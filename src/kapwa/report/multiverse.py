@@ -14,6 +14,7 @@ import polars as pl
 from kapwa.report import wording
 from kapwa.report.charts import SERIES, Dot, Line, RowChart
 from kapwa.report.comparisons import split
+from kapwa.report.overview import direction
 from kapwa.report.plots import row_chart
 from kapwa.report.table import FRAMES, NONE, Cell, Column, Row, Table
 from kapwa.report.view import TaskView
@@ -153,8 +154,9 @@ def multiverse_chart(view: TaskView) -> list[RowChart]:
     means = _means(view, variants)
     if not means or len(variants) < 2:
         return []
+    sign = direction(view, view.metric)
     ranks = {
-        i: [1 + sum(other[k] > one[k] for other in means.values()) for k in range(len(variants))]
+        i: [1 + sum(sign * (other[k] - one[k]) > 0 for other in means.values()) for k in range(len(variants))]
         for i, one in means.items()
     }
     told = len(variants) <= len(SERIES)
@@ -166,7 +168,7 @@ def multiverse_chart(view: TaskView) -> list[RowChart]:
             beside=wording.interval(min(means[i]), max(means[i]), view.metrics[view.metric]),
             joined=True,
         )
-        for i in sorted(means, key=lambda i: -sum(means[i]))
+        for i in sorted(means, key=lambda i: -sign * sum(means[i]))
     ]
     title = f"{view.titles[view.metric]}, by wording of the prompt"
     about = f"{wording.count(len(means), 'model')} in {len(variants)} wordings. Beside each its lowest and highest"

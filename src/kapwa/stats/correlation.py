@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
+from math import exp, lgamma
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ class Correlation(NamedTuple):
 
     ``value`` is None with fewer than two pairs or when one side is constant; ``low`` and ``high`` are None with
     fewer than four pairs or at exactly ±1, where the transform is infinite; ``p_value`` (two-sided, Student t with
-    n − 2 degrees of freedom) is None with fewer than three pairs.
+    n − 2 degrees of freedom) is None with fewer than three pairs. At ±1, and of ranks everywhere, it is not below 2/n!,
+    the least that permutations of n pairs can give: any three pairs stand in one order in one case of three.
     """
 
     value: float | None
@@ -117,9 +119,12 @@ def _correlation(x: FloatArray, y: FloatArray, *, inflation: float = 0.0) -> Cor
         return Correlation(None, None, None, None, n)
     dx, dy = x - x.mean(), y - y.mean()
     r = float((dx / np.linalg.norm(dx)) @ (dy / np.linalg.norm(dy)))
+    least = 2 * exp(-lgamma(n + 1))
     if abs(r) > 1 - 1e-14:  # rounding leaves perfectly linear data a few ulp short of (or beyond) one
-        return Correlation(float(np.sign(r)), None, None, 0.0 if n > 2 else None, n)
+        return Correlation(float(np.sign(r)), None, None, least if n > 2 else None, n)
     p = float(2 * stdtr(n - 2, -abs(r) * np.sqrt((n - 2) / (1 - r * r)))) if n > 2 else None
+    if p is not None and inflation:
+        p = max(p, least)
     if n < 4:
         return Correlation(r, None, None, p, n)
     half = ndtri(0.975) * np.sqrt((1 + inflation * r**2) / (n - 3))

@@ -96,10 +96,10 @@ def effective_size(sums: ClusterSums, variance: FloatArray) -> FloatArray:
 
     ``variance``: what one 0/1 trial would have, p(1 − p) for a proportion. The size is n over the design effect,
     times ``variance`` over the values' own variance (1 for 0/1 values; more when items are means of several
-    samples and so vary less). Without spread the design effect is unknown, and the worst case is taken: all
-    values of a cluster say the same (Kish size).
+    samples and so vary less). Without spread, or with one cluster, the design effect is unknown, and the worst case is
+    taken: all values of a cluster say the same (Kish size).
     """
-    measured = sums.scatter > 0
+    measured = (sums.scatter > 0) & (sums.clusters > 1)
     spread = np.where(measured, sums.scatter, 1.0) / np.maximum(sums.n, 1)
     size = sums.n * (variance / spread) / sums.design_effect
     return np.where(measured & (variance > 0), size, sums.kish_size)

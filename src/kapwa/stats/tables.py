@@ -263,7 +263,7 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
     and ``p_equal_holm``, adjusted within the same family.
 
     ``labels``: by kind and label, the cultures that belong to it. Rows are then labels, named in two more columns
-    (:data:`LABEL_SCHEMA`): the mean over a label's cultures, or its one culture. The labels of one kind are a family.
+    (:data:`LABEL_SCHEMA`): the mean over a label's cultures, or its one culture's rows. Labels of a kind are a family.
     Returns :data:`POOLED_SCHEMA`. Raises DataError or UsageError for tables that do not fit.
     """
     if label_a == label_b:
@@ -290,18 +290,18 @@ def compare_runs(  # noqa: PLR0913 - each is one decision of the caller; all but
 def _by_label(
     pairs: _Pairs, each: pl.DataFrame, labels: _Labels, metrics: Mapping[str, bool], settings: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Rows of labels: the mean over a label's cultures; where a single one is measured, its row of ``each``."""
+    """Rows of labels: the mean over a label's cultures; where a single one is measured, its rows of ``each``."""
     tables = []
     keys = ("metric", "variant")
-    measured = (pl.col("n") > 0) | (pl.col("n").max().over(keys) == 0)
+    # One culture asked in two languages has a row for each; of several that nobody measured one row says so.
+    measured = (pl.col("n") > 0) | (pl.col("n").max().over(keys) == 0) & (pl.int_range(pl.len()).over(keys) == 0)
     for kind, cultures_of in labels.items():
         for label, cultures in cultures_of.items():
             within = [pair for pair in pairs if pair[1].culture in cultures]
             means = _pooled_table("runs", within, metrics, **settings)
             single = each.filter(pl.col("culture").is_in(list(cultures))).join(means, on=keys, how="anti")
-            single = single.filter(measured).unique(keys, keep="first", maintain_order=True)
             names = {"label_kind": pl.lit(kind), "label": pl.lit(label)}
-            tables.append(pl.concat([means, single], how="diagonal").with_columns(**names))
+            tables.append(pl.concat([means, single.filter(measured)], how="diagonal").with_columns(**names))
     return pl.concat(tables)
 
 

@@ -39,7 +39,8 @@ def persistence_words(items: Sequence[Item], model: Mapping[Key, Shares]) -> lis
     if not wordings.sum():
         return []
     ratio = mean_estimates(shares_of(cultures, wordings, np.zeros(len(cultures))), None)[0]
-    ends = "" if ratio.low is None else f" (95% interval {ratio.low:.2f} to {ratio.high:.2f})"
+    # A ratio of distances is not below 0, as Student's interval of few questions may be.
+    ends = "" if ratio.low is None else f" (95% interval {max(ratio.low, 0.0):.2f} to {ratio.high:.2f})"
     return [
         f"Persistence {ratio.value:.2f}{ends}: over {ratio.n} questions, answers differ by {cultures.mean():.3f}"
         f" between cultures and by {wordings.mean():.3f} between wordings (total variation, mean over pairs)."
