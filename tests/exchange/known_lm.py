@@ -78,7 +78,7 @@ def evaluated(
     model: LM, name: str, *, chat: bool, asked: dict[str, Any] | None = None, **settings: Any
 ) -> dict[str, Any]:
     """Run a task in lm-eval; ``asked``: more of lm-eval's own."""
-    result = simple_evaluate(
+    return simple_evaluate(
         model=model,
         tasks=[name],
         task_manager=manager(name, **settings),
@@ -86,8 +86,6 @@ def evaluated(
         bootstrap_iters=0,
         **(asked or {}),
     )
-    assert result is not None
-    return result
 
 
 def known_answers(task: Any, *, chat: bool) -> list[Answer]:

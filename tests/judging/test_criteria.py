@@ -91,7 +91,6 @@ def test_what_is_wrong_with_a_row_is_named(change: dict[str, Any], column: str, 
     file = tmp_path / "longform.jsonl"
     file.write_text(json.dumps({**ROW, "id": "q0"}) + "\n" + json.dumps({**ROW, **change}), encoding="utf-8")
     report = check(tmp_path)
-    assert report is not None
     found = [f for f in report.findings if f.severity == "error" and f.column == column and message in f.message]
     assert found, report.findings
     assert "rubrics" in change or found[0].row == 2

@@ -64,10 +64,7 @@ def test_a_dry_run_asks_and_writes_nothing(stub, judged_runs, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--rubric", "corect"), "Did you mean 'correct'"),
         (("--rubric", "my.yaml"), "my.yaml: no such file"),
-        (("--rubric", "correct", "--probe", "ordre"), "Did you mean 'order'"),
-        (("--rubric", "pairwise"), "compares two runs of one task"),
         (("--rubric", "correct", "--draw", "none"), "no such file"),
         (("--rubric", "correct", "--people", "none.csv"), "none.csv: no such file"),
         (("--rubric", "correct", "--where", "culture=Nowhere"), "No item has culture = 'Nowhere'"),

@@ -101,7 +101,6 @@ def written(folder: Path, text: str) -> Path:
 def test_every_file_that_ships_is_sound_and_its_examples_hold(path: Path) -> None:
     file, problems = check_language(path)
     assert problems == []
-    assert file is not None
     assert file.tag == path.stem
     assert (path.parent == REPLIES) == (file.rules == "")
 

@@ -69,7 +69,6 @@ def test_regions_are_of_the_m49_standard() -> None:
         "IRN": "Southern Asia", "GRL": "Northern America", "GUM": "Micronesia", "EST": "Northern Europe",
     }.items():  # fmt: skip
         place = names.place_of(code)
-        assert place is not None
         assert place.subregion == subregion
 
 
@@ -111,7 +110,6 @@ def test_capitals_lie_within_their_countries_outlines() -> None:
 )
 def test_languages(code: str, language: str) -> None:
     place = names.place_of(code)
-    assert place is not None
     assert language in place.languages
 
 

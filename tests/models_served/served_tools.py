@@ -35,7 +35,6 @@ class StubProcess:
     def __init__(self, config: dict[str, Any]) -> None:
         command = [sys.executable, str(Path(__file__).with_name("stub_server.py")), json.dumps(config)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
         self.root = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
         self.url = f"{self.root}/v1"
 

@@ -26,7 +26,6 @@ onmessage = e => {
 
 
 def browse(page: Path, *flags: str) -> str:
-    assert BROWSER is not None
     command = [BROWSER, *QUIET, f"--user-data-dir={page.parent / 'profile'}", *flags, page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout
 

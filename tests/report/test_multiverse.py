@@ -35,7 +35,6 @@ def test_the_table_holds_the_components_of_the_scores() -> None:
     row = scores.row(7, named=True)
     assert grid.values[grid.units.index((row["culture"], row["item_id"])), 1, 2] == row["value"]
     table = variance_table(view)
-    assert table is not None
     wanted = variance_components(grid.values, [culture for culture, _ in grid.units])
     rows = pl.read_csv(table.csv.encode()).to_dicts()
     for one, found in zip(wanted.components, rows, strict=True):

@@ -198,7 +198,6 @@ def test_equal_runs_of_numbers_have_no_interval_and_say_so() -> None:
 def test_a_junit_file_has_a_case_for_the_mean_and_each_culture() -> None:
     judgement = judged(runs((0.3, 0.0)))
     suite = ElementTree.fromstring(judgement.junit(strict=False)).find("testsuite")
-    assert suite is not None
     assert suite.attrib == {"name": "kapwa compare", "tests": "3", "failures": "2"}
     cases = suite.findall("testcase")
     assert [case.get("name") for case in cases] == ["mean of 2 cultures", "Filipino", "Ilokano"]

@@ -92,7 +92,6 @@ def heat_colours(block: str) -> list[str]:
 def test_the_headline_chart_shows_score_interval_floors_and_ceiling() -> None:
     chart = first_chart(make_run(cultures=("Filipino",)))
     dot = chart.lines[0].dots[0]
-    assert dot.low is not None
     assert dot.low < dot.value < (dot.high or 0)
     named = ["shortest answer 11%", "first answer 25%", "guessing 25%", "longest answer 41%", "people 89%"]
     assert [m.label for m in chart.markers] == named

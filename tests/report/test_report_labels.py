@@ -59,7 +59,6 @@ def plain_mean(scores: pl.DataFrame, cultures: list[str]) -> float:
 
 def test_the_table_is_the_mean_over_each_labels_cultures(view: TaskView, runs: list[MadeRun]) -> None:
     table = label_table(view)
-    assert table is not None
     rows = list(csv.DictReader(io.StringIO(table.csv)))
     assert {row["label"] for row in rows} == {"Asia", "Sundanese land", "Indonesia (all)"}  # "Not asked" is left out
     of_model = dict(zip(view.labels, runs, strict=True))
@@ -89,7 +88,6 @@ def test_one_name_in_two_kinds_is_two_labels(runs: list[MadeRun]) -> None:
     data = {**runs[0].manifest["data"], "labels": twice}
     view = arrange([replace(runs[0], manifest={**runs[0].manifest, "data": data})])[0]  # type: ignore[list-item]
     table = label_table(view)
-    assert table is not None
     values = [wording.amount(float(row["value"]), SHARE) for row in csv.DictReader(io.StringIO(table.csv))]
     assert [(cells[0].small, cells[2].text) for cells in table.rows] == list(zip(twice, values, strict=True))
     assert [name for kind, name, _ in filter_choices(view) if kind == "Label"] == ["East (region)", "East (country)"]

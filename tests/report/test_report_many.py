@@ -197,7 +197,6 @@ def test_of_many_cultures_the_terminal_says_in_a_sentence_how_far_they_are_apart
     text = " ".join(printed(render_run(run), 80).split())
     view = arrange([run])[0]
     spread = view.compared("sem_b").spreads[0]
-    assert spread is not None
     worst, best = (spread.cultures[int(place)].label for place in (spread.means.argmin(), spread.means.argmax()))
     assert re.search(rf" From \d+% \({worst}, ranks? [^)]+\) to \d+% \({best}, ranks? [^)]+\)\. Cultures differ", text)
     assert "In the report: 3 other variants and 3 other metrics." in text

@@ -85,7 +85,7 @@ def test_bad_wishes_are_answered_with_a_message(
 def test_a_run_refuses_a_folder_that_is_no_cache_before_asking(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "text").write_text("mine")
-    done = cli("run", "kalahi/open", "-m", "smollm2", "--data", "sample:filipino", "--limit", "1", "--cache", "thesis")
+    done = cli("run", "eecc/stories", "-m", "openai:nobody", "--limit", "1", "--cache", "thesis")
     assert done.returncode == 2
     assert "thesis is not a cache of answers. It holds text." in done.stderr
     assert not (tmp_path / "runs").exists()

@@ -7,11 +7,12 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_environments import Somewhere
 from test_kill import asked, finish, start, tables
 from tiny_suite import TinyModel, TinyTask
 
@@ -151,16 +152,6 @@ def test_other_batches_are_other_answers(bench: Bench, tmp_path: Path) -> None:
     alone = bench.run(TinyTask(n=9, shared=False), model, cache=False)
     assert asked(log), "some batch differs"
     assert tables(small.path) == tables(alone.path)
-
-
-@dataclass
-class Somewhere(TinyModel):
-    atomic_batches: bool = True
-    changed: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def environment(self) -> dict[str, Any]:
-        return {"kapwa": "1", "device": "cpu", "torch": "2.0", "processor": "A", **self.changed}
 
 
 @pytest.mark.parametrize("changed", [{"device": "A100"}, {"torch": "2.1"}, {"processor": "B"}, {"kapwa": "99"}])

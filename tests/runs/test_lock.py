@@ -28,7 +28,6 @@ HOLD = textwrap.dedent(
 def test_another_process_is_refused_by_name_until_the_holder_dies(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
         try:
-            assert holder.stdout is not None
             assert holder.stdout.readline() == "held\n"
             with (
                 pytest.raises(RunError, match=rf"is in use by another run \(process {holder.pid} on .+\)"),

@@ -121,11 +121,6 @@ def test_the_manifest_says_what_is_needed_to_repeat_the_run(tmp_path: Path) -> N
     assert found["started"] <= found["finished"]
 
 
-def test_local_models_promise_the_same_bytes(tmp_path: Path) -> None:
-    folder = run_task(TinyTask(), TinyModel(atomic_batches=True), out=tmp_path, progress=False)
-    assert Run(folder).manifest["repeatable"] == "bytes"
-
-
 def test_no_variable_no_host_and_no_home_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_VARIABLE", "variable-canary")
     monkeypatch.setenv("HOME", "/home/maria-canary")

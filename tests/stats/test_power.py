@@ -141,7 +141,6 @@ def test_what_a_pilot_detects_and_its_power_are_one_thing(binary: bool, differin
     assert pilot.detectable(60) == detectable_difference(**same, power=power)
     for questions in (30, 60, 200):
         size = pilot.detectable(questions)
-        assert size is not None
         assert pilot.power_of(questions, size * 0.999) < power + 0.005
         assert pilot.power_of(questions, size * 1.001) >= power
 
@@ -151,7 +150,6 @@ def test_a_plan_by_accuracy_is_the_same_both_ways(accuracy: float, items: int) -
     """Beside 90 % right 10 points are found by 78 items, and more than 10 take more: then the other is the worse."""
     assumed = Assumed(accuracy=accuracy)
     size = assumed.detectable(items)
-    assert size is not None
     assert items - 4 <= assumed.items_for(size) <= items
     steps = np.linspace(0.005, 0.995 * size, 60)
     assert all(assumed.power_of(items, float(step)) < assumed.power for step in steps)

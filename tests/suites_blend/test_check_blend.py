@@ -13,9 +13,7 @@ from kapwa.suites.blend.check import check
 
 @pytest.fixture(scope="module")
 def report(blend_data: Path) -> CheckReport:
-    found = check(blend_data)
-    assert found is not None
-    return found
+    return check(blend_data)
 
 
 def having(report: CheckReport, words: str) -> list[Finding]:
@@ -23,9 +21,7 @@ def having(report: CheckReport, words: str) -> list[Finding]:
 
 
 def of(folder: Path) -> list[Finding]:
-    found = check(folder)
-    assert found is not None
-    return list(found.findings)
+    return list(check(folder).findings)
 
 
 def test_released_oddities(report: CheckReport) -> None:
@@ -154,5 +150,4 @@ def test_answers_alone_are_not_claimed_for_they_may_be_anybodys(tmp_path: Path) 
     assert check(tmp_path) is None
     (tmp_path / "card.yaml").write_text("culture: nowhere\n", encoding="utf-8")
     report = check(tmp_path)
-    assert report is not None
     assert any("questions" in finding.message for finding in report.findings)

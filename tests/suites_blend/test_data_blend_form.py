@@ -178,7 +178,6 @@ def test_the_example_of_the_reference_is_sound(tmp_path: Path) -> None:
     ]
     assert data.prompts.reply_prefixes("Philippines", "local", "inst-4") == ("Sagot:", "Answer:")
     report = check(tmp_path / "my-culture")
-    assert report is not None
     assert not report.findings
 
 
@@ -190,6 +189,5 @@ def test_votes_for_no_answer_are_people_without_one(tmp_path: Path) -> None:
     assert first.question.idks == {"idk": 1, "no-answer": 3, "not-applicable": 0}
     assert [group.local for group in second.question.groups] == [("ni uno", "no sé")]
     report = check(folder)
-    assert report is not None
     said = "'no hay respuesta' says that there is no answer: it is not taken for one, and its votes (3) count under "
     assert [one.row for one in report.findings if one.message.startswith(said)] == [2]

@@ -12,12 +12,6 @@ from kapwa.suites.eecc.data import PACKS
 from kapwa.suites.eecc.form import slips
 
 
-def checked(folder: Path) -> CheckReport:
-    found = check(folder)
-    assert found is not None
-    return found
-
-
 def said(report: CheckReport, severity: str) -> list[tuple[str, int | None, str]]:
     return [(Path(f.path).name, f.row, f.message) for f in report.findings if f.severity == severity]
 
@@ -30,7 +24,7 @@ def test_other_data_is_left_to_other_suites(tmp_path: Path, kalahi_data: Path) -
 
 
 def test_the_released_data_is_described(eecc_data: Path) -> None:
-    report = checked(eecc_data)
+    report = check(eecc_data)
     counts = report.counts
     assert counts["eecc/qa concepts"] == "345 (347 rows)"
     assert counts["eecc/stories concepts"] == 35
@@ -54,7 +48,7 @@ def test_the_released_data_is_described(eecc_data: Path) -> None:
 
 @pytest.mark.parametrize("pack", sorted(folder.name for folder in PACKS.iterdir()))
 def test_sample_packs_are_sound(pack: str) -> None:
-    report = checked(PACKS / pack)
+    report = check(PACKS / pack)
     assert not said(report, "error")
     assert [message.endswith("was not reviewed by native speakers") for _, _, message in said(report, "warning")] == [
         True
@@ -68,7 +62,7 @@ def test_errors_and_oddities_are_all_listed(tmp_path: Path) -> None:
         identities="nationality,country\nUgandan,\nAtlantean,\nGeorgian,Georgia\nCongolese,\nPerson,Prutugal\n",
         card=CARD.replace("reviewed_by_native_speakers: true", "reviewed_by_native_speakers: false"),
     )
-    report = checked(folder)
+    report = check(folder)
     assert said(report, "error") == [("concepts.csv", 5, "is empty. Every row needs one.")]
     warnings = said(report, "warning")
     assert ("concepts.csv", 3, "'soup' is nearly 'Soups' of row 2: perhaps they are one concept") in warnings
@@ -87,15 +81,15 @@ def test_errors_and_oddities_are_all_listed(tmp_path: Path) -> None:
 def test_a_concept_of_two_topics_and_a_missing_card_are_noted(tmp_path: Path) -> None:
     folder = write_release(tmp_path / "data")
     (folder / "qa" / "concepts.tsv").write_text("maths\tsets\nart\tsets\n", encoding="utf-8")
-    notes = said(checked(folder), "note")
+    notes = said(check(folder), "note")
     assert ("concepts.tsv", 2, "'sets' is also a concept of 'maths' (row 1)") in notes
     mine = write_pack(tmp_path / "mine", card="")
-    assert any("no card.yaml" in message for _, _, message in said(checked(mine), "note"))
+    assert any("no card.yaml" in message for _, _, message in said(check(mine), "note"))
 
 
 def test_one_file_of_a_folder_may_be_named(tmp_path: Path) -> None:
     folder = write_pack(tmp_path / "mine")
-    assert checked(folder / "concepts.csv").counts == checked(folder).counts
+    assert check(folder / "concepts.csv").counts == check(folder).counts
 
 
 @pytest.mark.parametrize(

@@ -15,19 +15,13 @@ from kapwa.suites.kalahi.check import check
 from kapwa.suites.kalahi.data import PACKS
 
 
-def _report(path: Path) -> CheckReport:
-    report = check(path)
-    assert report is not None
-    return report
-
-
 def _found(report: CheckReport, words: str) -> list[Finding]:
     return [finding for finding in report.findings if words in finding.message]
 
 
 @pytest.fixture(scope="module")
 def released_report(kalahi_data: Path) -> CheckReport:
-    return _report(kalahi_data)
+    return check(kalahi_data)
 
 
 def test_the_released_files_have_no_errors_and_the_published_counts(released_report: CheckReport) -> None:
@@ -100,7 +94,7 @@ def test_other_oddities_of_the_released_files(released_report: CheckReport) -> N
     ],
 )
 def test_oddities_of_one_cell(tmp_path: Path, changes: dict[str, str], column: str, severity: str, words: str) -> None:
-    report = _report(write_pack(tmp_path, [SECOND, ROW | changes | {"cluster": "9"}, THIRD]))
+    report = check(write_pack(tmp_path, [SECOND, ROW | changes | {"cluster": "9"}, THIRD]))
     (finding,) = [f for f in _found(report, words) if f.column == column]
     line = 3
     assert (finding.row, finding.severity) == (line, severity)
@@ -110,7 +104,7 @@ def test_oddities_of_one_cell(tmp_path: Path, changes: dict[str, str], column: s
 def test_oddities_between_rows(tmp_path: Path) -> None:
     uneven = THIRD | {"id": "003", "best": ROW["best"], "relevant": ROW["best"] + ";x."}
     rows = [ROW | {"base": "true"}, SECOND | {"base": "yes"}, THIRD, uneven]
-    report = _report(write_pack(tmp_path, rows))
+    report = check(write_pack(tmp_path, rows))
     (base,) = _found(report, "already has its base")
     assert (base.row, base.column) == (3, "base")
     same = _found(report, "prompt is the same as that of row 4 (002)")
@@ -122,7 +116,7 @@ def test_many_errors_are_all_reported_at_once(tmp_path: Path) -> None:
     write_pack(tmp_path, [ROW | {"topic": ""}, SECOND | {"best": "no"}, THIRD | {"id": "001a"}], card="culture: 1\n")
     with (tmp_path / "situations.csv").open("a", encoding="utf-8") as file:
         file.write("a,b\n")
-    errors = [f for f in _report(tmp_path).findings if f.severity == "error"]
+    errors = [f for f in check(tmp_path).findings if f.severity == "error"]
     by_file = Counter(Path(f.path).name for f in errors)
     assert by_file == {"card.yaml": 10, "situations.csv": 4}
     places = {(f.row, f.column) for f in errors if f.path.endswith("csv")}
@@ -138,7 +132,7 @@ def test_a_length_artefact_is_a_warning_with_its_figures(tmp_path: Path) -> None
         ROW | {"id": str(i), "cluster": str(i), "context": f"Case {i}.", "best": long, "relevant": f"{long};b.;c."}
         for i in range(12)
     ]
-    report = _report(write_pack(tmp_path, rows))
+    report = check(write_pack(tmp_path, rows))
     (longest,) = _found(report, "choosing the longest")
     assert longest.severity == "warning"
     assert "100.0% of 12 items (chance 25.0%" in longest.message
@@ -149,7 +143,7 @@ def test_variants_that_do_not_belong_together(tmp_path: Path) -> None:
     write_csv(tmp_path / "filipino.csv", [released(), released(prompt_variation_id="0002")])
     changed = released(topic="friendship", prompt="The pot is hot.\nWhat do I do?")
     write_csv(tmp_path / "filipino_partially_enriched.csv", [changed])
-    report = _report(tmp_path)
+    report = check(tmp_path)
     assert [finding.row for finding in _found(report, "differ from those of 'full' (row 2)")] == [2]
     assert [finding.row for finding in _found(report, "'0002' has no partial prompt")] == [3]
 
@@ -157,17 +151,17 @@ def test_variants_that_do_not_belong_together(tmp_path: Path) -> None:
 def test_ids_that_lost_their_zeros(tmp_path: Path) -> None:
     numbers = [{**released(culture="X", language="en"), "prompt_variation_id": number} for number in (101, 1101)]
     pl.DataFrame(numbers).write_parquet(tmp_path / "train.parquet")
-    (finding,) = _found(_report(tmp_path), "leading zeros are lost")
+    (finding,) = _found(check(tmp_path), "leading zeros are lost")
     assert finding.column == "prompt_variation_id"
 
 
 def test_an_unreviewed_pack_and_one_without_citation(tmp_path: Path) -> None:
-    report = _report(PACKS / "filipino")
+    report = check(PACKS / "filipino")
     assert [f.severity for f in _found(report, "not reviewed by native speakers")] == ["warning"]
     card = (write_pack(tmp_path) / "card.yaml").read_text(encoding="utf-8").replace("citation: None yet.\n", "")
-    assert len(_found(_report(write_pack(tmp_path, card=card)), "names no citation")) == 1
+    assert len(_found(check(write_pack(tmp_path, card=card)), "names no citation")) == 1
     rows = [ROW | {"culture": "Solo", "language": "en"}]
-    assert len(_found(_report(write_pack(tmp_path / "bare", rows, card=None)), "no card.yaml")) == 1
+    assert len(_found(check(write_pack(tmp_path / "bare", rows, card=None)), "no card.yaml")) == 1
 
 
 def test_what_is_not_this_form_gets_no_report(tmp_path: Path) -> None:
@@ -183,7 +177,7 @@ def test_what_is_not_this_form_gets_no_report(tmp_path: Path) -> None:
 
 def test_a_file_of_another_name_is_known_by_its_columns(tmp_path: Path) -> None:
     rows = [ROW | {"culture": "Solo", "language": "en"}]
-    assert _report(write_csv(tmp_path / "mine.csv", rows)).counts["full prompts"] == 1
+    assert check(write_csv(tmp_path / "mine.csv", rows)).counts["full prompts"] == 1
     assert check(write_csv(tmp_path / "theirs.csv", [released()])) is not None
 
 

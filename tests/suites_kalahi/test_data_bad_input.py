@@ -53,7 +53,6 @@ def test_damaged_csv(tmp_path: Path, content: bytes | str, row: int | None, mess
     assert error.path == tmp_path / "situations.csv"
     assert any(word in error.message for word in message.split("|"))
     report = check(tmp_path)
-    assert report is not None
     assert any(f.severity == "error" and f.row == row for f in report.findings)
 
 
