@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -230,5 +231,8 @@ def compare(
         show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
     if judgement is not None:
+        if judgement.outcome == "inconclusive":
+            again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{gate.margin:g}"])
+            note(f"More questions would tell. How many: {again}")
         codes = {"regression": 3 if gate.fail_on or gate.strict else 0, "inconclusive": 4 if gate.strict else 0}
         raise typer.Exit(codes.get(judgement.outcome, 0))
