@@ -320,12 +320,18 @@ def test_pandas_lazy_frames_and_files_are_judged_alike(tmp_path: Path) -> None:
     assert all(one.equals(scores[0]) for one in scores)
 
 
-def test_a_file_of_answers_evaluates_to_the_same_scores_as_a_run(tmp_path: Path) -> None:
+def test_a_file_of_answers_evaluates_to_the_same_scores_as_a_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "mine.csv"
     pl.DataFrame(ANSWERS).write_csv(file)
     run = kapwa.evaluate(TinyTask(), kapwa.load_model(f"replay:{file}"), out=tmp_path, progress=False)
     assert run.scores.equals(kapwa.score_responses(TinyTask(), file).scores)
     assert run.manifest["counts"]["unique"] == 8
+    pl.DataFrame(ANSWERS).reverse().write_csv(file)  # another file of that name: a revision that nobody can name
+    assert kapwa.evaluate(TinyTask(), kapwa.load_model(f"replay:{file}"), out=tmp_path).path != run.path
+    assert "because its files have changed, so another run begins." in caplog.text
+    assert "--revision" not in caplog.text
 
 
 def test_items_without_an_answer_are_failed_and_rows_without_an_item_are_named(

@@ -205,6 +205,7 @@ def compare(
     from kapwa.report.regression import judge
     from kapwa.report.terminal import difference_lines, render_comparison
     from kapwa.runs.manifest import differing
+    from kapwa.runs.outputs import BOM
     from kapwa.tables_io import csv_text
 
     check_place(csv)
@@ -217,7 +218,7 @@ def compare(
     if judgement is not None:
         gate.write(judgement)
     if csv is not None:
-        write_text(csv, csv_text(frame.columns, frame.iter_rows()))
+        write_text(csv, BOM + csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
     if json:
         runs: dict[str, Any] = {
