@@ -13,7 +13,7 @@ import pytest
 import kapwa
 from kapwa import api, registry
 from kapwa.analysis.inputs import AnalysisSettings, Settings
-from kapwa.cli.options import grouped, suite_options
+from kapwa.cli.options import grouped, parse_extra, suite_options
 from kapwa.errors import DataError, KapwaError, ModelError, RunError, UsageError
 from kapwa.models.base import ModelOptions, ModelSettings
 from kapwa.records import ContinuationScore, Response
@@ -79,6 +79,7 @@ def test_what_does_not_exist_is_named_with_the_nearest(
     [
         ("smollm", {}, "no model 'smollm'", "Did you mean 'smollm2'?"),
         ("", {}, "no model ''", "Known"),
+        ("gpt-4o", {}, "no model 'gpt-4o'", "such as openai:gpt-4o"),
         ("Qwen/Qwen3-0.6B", {}, "no model 'Qwen/Qwen3-0.6B'", "hf:Qwen/Qwen3-0.6B"),
         ("replay:x", {"dtyp": "float32"}, "no option 'dtyp'", "Did you mean 'dtype'?"),
         ("replay:x", {"template": "chatty"}, "template cannot be 'chatty'", "Did you mean 'chat'?"),
@@ -86,6 +87,9 @@ def test_what_does_not_exist_is_named_with_the_nearest(
         ("replay:x", {"concurrency": 0}, "concurrency is 0", ""),
         ("replay:x", {"timeout": "soon"}, "timeout is 'soon'", ""),
         ("replay:x", {"timeout": float("nan")}, "timeout is nan", ""),
+        ("openai:x", {"revision": 2024}, "revision cannot be 2024", ""),
+        ("openai:x", {"concurrency": 2.5}, "concurrency cannot be 2.5", ""),
+        ("hf:x", {"trust_remote_code": "no"}, "trust_remote_code cannot be 'no'", ""),
     ],
 )
 def test_models_that_do_not_exist(spec: str, options: dict[str, Any], says: str, hint: str) -> None:
@@ -93,6 +97,12 @@ def test_models_that_do_not_exist(spec: str, options: dict[str, Any], says: str,
         kapwa.load_model(spec, **options)
     assert says in caught.value.message
     assert hint in (caught.value.hint or "")
+
+
+def test_a_version_that_looks_like_a_number_stays_a_text() -> None:
+    assert parse_extra("revision=1.10", "--judge-option") == ("revision", "1.10")
+    assert parse_extra('revision="v2"', "--judge-option") == ("revision", "v2")
+    assert parse_extra("attempts=3") == ("attempts", 3)
 
 
 def test_a_backend_gets_the_name_and_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,12 +320,18 @@ def test_pandas_lazy_frames_and_files_are_judged_alike(tmp_path: Path) -> None:
     assert all(one.equals(scores[0]) for one in scores)
 
 
-def test_a_file_of_answers_evaluates_to_the_same_scores_as_a_run(tmp_path: Path) -> None:
+def test_a_file_of_answers_evaluates_to_the_same_scores_as_a_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "mine.csv"
     pl.DataFrame(ANSWERS).write_csv(file)
     run = kapwa.evaluate(TinyTask(), kapwa.load_model(f"replay:{file}"), out=tmp_path, progress=False)
     assert run.scores.equals(kapwa.score_responses(TinyTask(), file).scores)
     assert run.manifest["counts"]["unique"] == 8
+    pl.DataFrame(ANSWERS).reverse().write_csv(file)  # another file of that name: a revision that nobody can name
+    assert kapwa.evaluate(TinyTask(), kapwa.load_model(f"replay:{file}"), out=tmp_path).path != run.path
+    assert "because its files have changed, so another run begins." in caplog.text
+    assert "--revision" not in caplog.text
 
 
 def test_items_without_an_answer_are_failed_and_rows_without_an_item_are_named(

@@ -7,13 +7,15 @@ import os
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kapwa
 from kapwa import workbooks
 from kapwa.errors import DataError, UsageError
-from kapwa.files import filling, replacing, write_json, write_text
+from kapwa.files import filling, replacing, table_rows, write_json, write_text
 from kapwa.tables_io import csv_text, read_table
 
 
@@ -199,3 +201,17 @@ def test_what_is_wrong_beside_a_table_is_named_as_a_spreadsheet_names_it(tmp_pat
     with pytest.raises(DataError, match="AB4 holds a value outside the table's columns") as caught:
         read_table(path)
     assert (caught.value.row, caught.value.column) == (4, "AB")
+
+
+def test_no_row_of_a_table_that_ships_with_kapwa_has_cells_too_many() -> None:
+    """A comma outside quotes would cut a text off unseen."""
+    tables = [path for path in Path(kapwa.__file__).parent.rglob("*.csv") if "packs" not in path.parts]
+    assert len(tables) > 10
+    assert [(path.name, row[None]) for path in tables for row in table_rows(path) if None in row] == []
+
+
+def test_a_folder_whose_name_is_a_pattern_is_read_as_any_other(tmp_path: Path) -> None:
+    file = tmp_path / "a [draft] of*" / "answers?.parquet"
+    file.parent.mkdir()
+    pl.DataFrame({"item_id": ["x"], "text": ["y"]}).write_parquet(file)
+    assert [row.cells for row in read_table(file)] == [{"item_id": "x", "text": "y"}]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from kapwa import registry
 from kapwa.errors import UsageError, check_known, check_whole, nearest
@@ -224,9 +226,7 @@ def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, Model
     backend, _, name = spec.partition(":")
     known = registry.installed("models")
     if backend not in known:
-        looks_local = "/" in spec or "\\" in spec or (spec != "" and Path(spec).exists())
-        hint = f"Local weights and hub ids are written hf:{spec}." if looks_local else nearest(backend, known)
-        raise UsageError(f"There is no model {spec!r}.", hint=hint)
+        raise UsageError(f"There is no model {spec!r}.", hint=_model_hint(spec, known))
     for option, value in options.items():
         check_known(option, _HINTS, f"Models have no option {option!r}.")
         allowed = get_args(_HINTS[option]) if get_origin(_HINTS[option]) is Literal else (value,)
@@ -234,7 +234,21 @@ def checked_spec(spec: str, options: Mapping[str, Any]) -> tuple[str, str, Model
         lowest = _AT_LEAST.get(option)
         if lowest is not None and not (isinstance(value, int | float) and value >= lowest):
             raise UsageError(f"{option} is {value!r}; it must be a number of at least {lowest:g}.")
+        try:
+            TypeAdapter(_HINTS[option]).validate_python(value, strict=option != "extra")
+        except ValidationError as error:
+            raise UsageError(f"{option} cannot be {value!r}: {error.errors()[0]['msg']}.") from None
     return backend, name, ModelOptions(**options)
+
+
+def _model_hint(spec: str, known: Collection[str]) -> str:
+    """Say how the model that somebody may have meant by ``spec`` is written."""
+    if "/" in spec or "\\" in spec or (spec != "" and Path(spec).exists()):
+        return f"Local weights and hub ids are written hf:{spec}."
+    hint = nearest(spec.partition(":")[0], known)
+    if not spec or ":" in spec or hint.startswith("Did you mean"):
+        return hint
+    return f"Write before its name how it is reached, such as openai:{spec} for a server; see: kapwa models"
 
 
 def load_judge(spec: str, cache: str | Path | None = None, **options: Unpack[ModelSettings]) -> Judge:

@@ -303,7 +303,7 @@ def _parquet_table(path: Path) -> Table:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).split("\n", 1)[0][:200]
         raise DataError(f"cannot be read as Parquet ({reason}).", path=path, hint=CUT_OFF) from None

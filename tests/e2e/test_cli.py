@@ -76,6 +76,7 @@ def test_two_runs_are_compared_item_by_item(cli: Run, answers: Path, tmp_path: P
     assert row["mde"] > 0
     kept = cli("compare", *paths, "--csv", "differences.csv")
     assert (kept.returncode, kept.stdout.count("on average over")) == (0, 0)  # one culture: no mean over cultures
+    assert (tmp_path / "differences.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # for spreadsheets
     table = pl.read_csv(tmp_path / "differences.csv")
     assert table.filter(metric="chrfpp_acc")["difference"].to_list() == [pytest.approx(row["difference"])]
     # Equal within a margin, in both verbs; a margin that is none is refused before anything is written.

@@ -55,6 +55,7 @@ def test_exit_codes_and_sentences(
     done = cli(*words, "--fail-on", "regression")
     assert done.returncode == code, done.stderr
     assert f"\n{outcome.capitalize()}: on average over 5 cultures " in done.stdout
+    assert (f"kapwa plan {runs['old']} {runs[new]} --difference {margin}" in done.stderr) == (outcome == "inconclusive")
     assert "A culture’s line holds by itself" in " ".join(done.stdout.split())
     done = cli(*words, "--strict", "--json")  # which fails on a regression, too
     assert done.returncode == strict

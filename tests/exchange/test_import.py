@@ -207,6 +207,9 @@ def test_the_command_line_tells_what_stays_unknown(lm_eval_folder: Path, tmp_pat
         path.name for path in tmp_path.iterdir()
     )
     assert "does not give the culture and language" in done.stderr
+    done = CliRunner().invoke(app, [*asked[:-1], "--overwrite"])
+    folders = json.loads(CliRunner().invoke(app, [*asked, "--overwrite"]).stdout)["runs"]
+    assert f"See them: kapwa report {' '.join(folders)} -o report.html" in done.stderr
 
 
 def test_each_filter_is_a_metric_and_answers_stand_once(lm_eval_folder: Path, tmp_path: Path) -> None:

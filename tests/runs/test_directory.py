@@ -76,6 +76,12 @@ def test_a_run_gives_its_tables(finished: Path) -> None:
     assert "tiny/echo, complete" in repr(run)
 
 
+def test_a_run_lies_in_a_folder_of_any_name(finished: Path, tmp_path: Path) -> None:
+    """Polars would take brackets, stars and question marks for a pattern of names."""
+    moved = shutil.copytree(finished, tmp_path / "models [v2]" / "what? *")
+    assert Run(moved).estimates.equals(Run(finished).estimates)
+
+
 def test_each_estimate_carries_the_signature_of_its_metric_and_variant(finished: Path) -> None:
     for row in Run(finished).estimates.iter_rows(named=True):
         assert f"|metric:{row['metric']}|" in row["signature"]

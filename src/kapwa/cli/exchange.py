@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,8 @@ def import_(
     about = {"culture": culture, "language": language, "culture_from": culture_from, "language_from": language_from}
     paths = kapwa.import_result(result, form, out=output, overwrite=overwrite, **about)
     _tell("runs", paths, json)
+    if not json:
+        note(f"See them: {shlex.join(['kapwa', 'report', *map(str, paths), '-o', 'report.html'])}")
     notes = [text for path in paths for text in kapwa.open_run(path).manifest["notes"]]
     for text in dict.fromkeys(notes):
         note(f"Note: {text}")

@@ -123,6 +123,8 @@ def main(
     handler = logging.StreamHandler()
     # Where it comes from says nothing to people, until they ask for more.
     handler.setFormatter(Harmless("%(levelname)s %(name)s: %(message)s" if verbose else "%(levelname)s: %(message)s"))
+    # The hub's library writes its own lines, which would all stand there twice.
+    handler.addFilter(lambda record: not record.name.startswith("huggingface_hub"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kapwa.suites.base import Setting, Task
 
 RUNS = Path("runs")
+_TEXTS = ("base_url", "device", "dtype", "revision")  # settings of a model that are texts
 _ROWS = {(row["group"], row["name"]): row for row in table_rows(Path(__file__).with_name("options.csv"))}
 
 
@@ -80,7 +81,7 @@ def described(name: str, group: str = "") -> Any:
     if row["argument"]:
         return typer.Argument(metavar=row["metavar"], help=row["help"])
     shown: dict[str, Any] = {
-        "metavar": row["metavar"] or None,
+        "metavar": row["metavar"],
         "help": row["help"],
         "rich_help_panel": row["panel"] or None,
     }
@@ -102,7 +103,9 @@ def parse_extra(pair: str, option: str = "--extra") -> tuple[str, Any]:
     """Turn ``name=JSON`` into name and value; a word that is no JSON is taken as text."""
     name, value = parse_pair(option, pair, "name=JSON", f"{option} attempts=3")
     try:
-        return name, json.loads(value)
+        read = json.loads(value)
+        # A version that looks like a number is a text all the same: 1.10 is not 1.1.
+        return name, read if name not in _TEXTS or isinstance(read, str) else value
     except (ValueError, RecursionError):
         if value.lstrip().startswith(("{", "[", '"')):
             raise UsageError(f"{option} {name}: {value[:40]!r} is not valid JSON, or nested too deeply.") from None

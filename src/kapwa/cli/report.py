@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,6 +205,7 @@ def compare(
     from kapwa.report.regression import judge
     from kapwa.report.terminal import difference_lines, render_comparison
     from kapwa.runs.manifest import differing
+    from kapwa.runs.outputs import BOM
     from kapwa.tables_io import csv_text
 
     check_place(csv)
@@ -216,7 +218,7 @@ def compare(
     if judgement is not None:
         gate.write(judgement)
     if csv is not None:
-        write_text(csv, csv_text(frame.columns, frame.iter_rows()))
+        write_text(csv, BOM + csv_text(frame.columns, frame.iter_rows()))
         note(f"Table: {csv}")
     if json:
         runs: dict[str, Any] = {
@@ -230,5 +232,8 @@ def compare(
         show("\n".join([*difference_lines(first, second), ""]))
         show(render_comparison(frame, first.manifest["metrics"]) if judgement is None else judgement.terminal())
     if judgement is not None:
+        if judgement.outcome == "inconclusive":
+            again = shlex.join(["kapwa", "plan", str(run_a), str(run_b), "--difference", f"{gate.margin:g}"])
+            note(f"More questions would tell. How many: {again}")
         codes = {"regression": 3 if gate.fail_on or gate.strict else 0, "inconclusive": 4 if gate.strict else 0}
         raise typer.Exit(codes.get(judgement.outcome, 0))

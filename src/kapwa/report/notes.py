@@ -62,7 +62,7 @@ def _run_warnings(label: str, manifest: Mapping[str, Any]) -> Iterator[str]:
             f"{label}: {samples} answers were drawn for each prompt, at temperature "
             f"{options.get('temperature')}; they are averaged first, so that an item counts once."
         )
-    before = [f"the system message {isolate(wording.truncate(label_text(system), 120))}"] if system else []
+    before = [f"the system message “{isolate(wording.truncate(label_text(system), 120))}”"] if system else []
     before += [wording.count(int(shots), "answered example")] if shots else []
     if before:
         yield f"{label}: {' and '.join(before)} came before every question."

@@ -147,8 +147,8 @@ class Run:
         if not file.exists():
             if (self.path / JOURNAL).exists():
                 raise UnfinishedRunError(f"{self.path} is an unfinished run: it has no {NAME}.", hint=_AGAIN)
-            inside = sorted(entry.parent.name for entry in self.path.glob(f"*/{NAME}"))
-            hint = f"It holds runs: {', '.join(inside[:5])}." if inside else "Make one with: kapwa run"
+            inside = sorted(str(entry.parent) for entry in self.path.glob(f"*/{NAME}"))
+            hint = f"It holds runs; name one: {', '.join(inside[:5])}" if inside else "Make one with: kapwa run"
             raise RunError(f"{self.path} is not a run: it has no {NAME}.", hint=hint)
         manifest = load_manifest(file, "run", FORMAT, f"{_AGAIN} The answers are in {JOURNAL}.")
         if manifest.get("status") not in ("complete", "failed_items"):
@@ -224,7 +224,7 @@ def read_table(file: Path, columns: Sequence[str], types: Mapping[str, Any], hin
     """
     files.check_ordinary(file)
     try:
-        table = pl.read_parquet(file)
+        table = pl.read_parquet(file, glob=False)
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         what = "is missing" if not file.exists() else f"cannot be read ({type(error).__name__})"
         raise RunError(f"{file} {what}.", hint=hint) from error

@@ -41,6 +41,7 @@ _LIBRARIES = (
 _REASONS = 10
 _BYTES = "bytes"
 _COMMIT, _SHORT = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{12}")
+_CONTENT = re.compile(r"[0-9a-f]{16}")  # a digest of files on this machine, which --revision cannot name
 # What of a model's fingerprint stands in signatures, where it is written: digests by their first six digits, and a
 # text that is too long to read as a digest of itself.
 _FROM_MODEL = ("backend", "dtype", "template", "scoring")
@@ -283,10 +284,10 @@ def elsewhere(folder: Path, described: Mapping[str, Any]) -> str | None:
             same = all(manifest[name] == described[name] for name in ("task", "options", "selection"))
             same = same and manifest["data"]["digest"] == described["data"]["digest"] and then["id"] == now["id"]
             if same and then["revision"] and then["revision"] != now["revision"]:
-                return (
-                    f"{other} holds answers of {now['id']} at {then['revision']}; now it is {now['revision']}, "
-                    f"so another run begins. To go on with the other one, name its revision with --revision."
-                )
+                changed = f"{other} holds answers of {now['id']} at {then['revision']}; now it is {now['revision']}"
+                if _CONTENT.fullmatch(str(now["revision"])):
+                    return f"{changed}, because its files have changed, so another run begins."
+                return f"{changed}, so another run begins. To go on with the other one, name its revision: --revision."
     return None
 
 

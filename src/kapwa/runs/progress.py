@@ -47,8 +47,8 @@ class Snapshot:
             parts.append(f"{self.kept:,} kept{rest}")
         pace = self.seconds / self.asked if self.asked else 0.0
         if pace > 0 and self.unit == "tokens":
-            # A slow speed as its inverse, which would otherwise read as 0.0.
-            parts.append(f"{pace:.0f} s/item" if pace > 10 else f"{1 / pace:.1f} items/s")
+            # A slow speed as its inverse, of which one decimal says enough.
+            parts.append(f"{pace:.1f} s/item" if pace > 1 else f"{1 / pace:.1f} items/s")
         if self.amount and self.seconds > 0:
             parts.append(f"{self.amount / self.seconds:,.0f} {self.unit}/s")
         if pace > 0 and self.done < self.total:

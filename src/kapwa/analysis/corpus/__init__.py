@@ -140,7 +140,7 @@ class Corpus:
         path, first = concept.stored
         if not path.is_file():
             raise RunError(f"{path} was removed while it was in use.", hint="Run again.")
-        table = pl.scan_parquet(path).slice(first, concept.texts).collect()
+        table = pl.scan_parquet(path, glob=False).slice(first, concept.texts).collect()
         groups, samples = (one.to_numpy().astype(np.int64) for one in (table["identity"].rle_id(), table["sample"]))
         return ConceptTexts(
             key, concept.identities, groups, samples, tuple(table["text"]), concept.digest, concept.order
@@ -306,7 +306,11 @@ class Index:
     def _sort(self, numbers: Sequence[int], path: Path) -> None:
         """Write the texts of a few concepts to ``path``, sorted, and note what is known of each concept."""
         chosen = pl.col("number").is_between(numbers[0], numbers[-1])
-        table = pl.scan_parquet(self._folder / "part-*.parquet").filter(chosen).collect(engine="streaming")
+        table = (
+            pl.scan_parquet([*self._folder.glob("part-*.parquet")], glob=False)
+            .filter(chosen)
+            .collect(engine="streaming")
+        )
         if table["sample"].null_count():  # the source numbers none
             earlier = pl.col("sample").is_null().cum_sum().over("number", "identity", order_by=["source", "row"]) - 1
             table = table.with_columns(pl.coalesce("sample", earlier))

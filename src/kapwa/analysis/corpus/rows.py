@@ -203,7 +203,7 @@ def _as_text(column: Sequence[Any], name: str, path: Path, rows: Sequence[int]) 
 
 def _parquet_tables(path: Path, options: Options) -> Iterator[pl.DataFrame]:
     try:
-        scan = pl.scan_parquet(path)
+        scan = pl.scan_parquet(path, glob=False)
         schema = dict(scan.collect_schema())
         columns = _find_columns(list(schema), path, options)
         for name in columns.used:

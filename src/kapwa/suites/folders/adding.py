@@ -110,7 +110,8 @@ def no_form(place: Path) -> DataError:
     odd = odd_names(place, stems, TABLE_SUFFIXES) if place.is_dir() else None
     see = "See docs/reference/forms.md."
     *others, last = [f"{files} ({name})" for name, files in tables.items()]
-    holds = f"A folder holds {', '.join(others)} or {last}; tables with other columns need a {MAPPING_NAME}."
+    draft = f"tables with other columns need a {MAPPING_NAME}, which 'kapwa suite guess TABLE -o FILE' drafts"
+    holds = f"A folder holds {', '.join(others)} or {last}; {draft}."
     return DataError(
         "is not data of a known form.", path=place, hint=f"{odd} {see}" if odd else f"{holds} {see} {_start()}"
     )
