@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models_served"))
 from served_tools import StubProcess
 
 import warm
+from ports import free_ports
 
 TOKEN = "0123456789abcdef" * 4
 BIN = Path(sys.executable).parent
@@ -32,17 +32,6 @@ class Head(NamedTuple):
 
     dashboard: str
     environment: dict[str, str]
-
-
-def free_ports(n: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(n)]
-    try:
-        for found in sockets:
-            found.bind(("127.0.0.1", 0))
-        return [int(found.getsockname()[1]) for found in sockets]
-    finally:
-        for found in sockets:
-            found.close()
 
 
 @pytest.fixture
@@ -77,7 +66,7 @@ def head(tmp_path: Path, server: StubProcess) -> Iterator[Head]:
             yield Head(f"http://127.0.0.1:{ports['dashboard-port']}", own)
         finally:
             process.terminate()  # with --block, what it started ends with it
-            process.wait(timeout=60)
+            process.wait(timeout=300)
 
 
 def client_of(head: Head) -> Any:
