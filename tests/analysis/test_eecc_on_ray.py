@@ -53,9 +53,9 @@ def test_a_lost_process_and_a_lost_node_change_no_number(
         real(path, part)
 
     def befalls(stand: Snapshot) -> None:
-        if stand.label == _COMPARING and stand.done >= 4 and not lost:
+        if stand.label == _COMPARING and stand.done >= 2 and not lost:
             lost.extend(["process"] * nodes.kill_worker("_run_task"))
-        if stand.label == _COMPARING and stand.done >= 9 and len(lost) == 1:
+        if stand.label == _COMPARING and stand.done >= 5 and len(lost) == 1:
             lost.extend(["node"] * nodes.lose_node_at("_run_task"))
 
     summed: list[str] = []

@@ -71,6 +71,10 @@ def page_id(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+# These take minutes; test_docs_alone runs them, beside the others where test files run side by side.
+ALONE = [ROOT / "docs" / "how-to" / name for name in ("run-inside-lm-eval.md", "run-on-a-cluster.md")]
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A folder of answers that all pages share: many ask the embedded model the same."""
@@ -113,23 +117,28 @@ def python_session(folder: Path, variables: dict[str, str]) -> Iterator[Callable
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", with_blocks, ids=page_id)
+@pytest.mark.parametrize("page", [page for page in with_blocks if page not in ALONE], ids=page_id)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, answers: str, request: pytest.FixtureRequest) -> None:
+    run(page, tmp_path, answers, request)
+
+
+def run(page: Path, folder: Path, answers: str, request: pytest.FixtureRequest) -> None:
+    """Run the page's blocks in an empty folder."""
     to_run = [block for block in blocks(page) if not block.not_run]
     if any("smollm2" in block.code for block in to_run):
         request.getfixturevalue("needs_torch")
     if any("kapwa studio" in block.code for block in to_run):
         pytest.importorskip("django", reason="the extra 'studio' is not installed")
     # Names that a page gives are its own.
-    own = environment() | {"KAPWA_CONFIG": str(tmp_path / ".config"), "WARM_ANSWERS": answers}
-    with python_session(tmp_path, own) as enter:
+    own = environment() | {"KAPWA_CONFIG": str(folder / ".config"), "WARM_ANSWERS": answers}
+    with python_session(folder, own) as enter:
         for block in to_run:
             if block.kind == "python":
                 said = enter(block.code)
                 assert said.endswith(DONE), f"{page_id(page)}:\n{block.code}\n{said[-4000:]}"
                 continue
             command = ["bash", "-euo", "pipefail", "-c", block.code]
-            done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{page_id(page)}:\n{block.code}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
 

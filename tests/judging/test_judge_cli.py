@@ -140,16 +140,21 @@ def test_a_killed_judging_goes_on_and_asks_nothing_twice(
 ) -> None:
     pytest.importorskip({"ray": "ray", "inspect": "inspect_ai"}.get(place, "kapwa"))
     monkeypatch.setenv("STUB_API_KEY", KEY)
-    server = stub(judge={"noise": 0.2, "prose": 0.1}, delay=0.3)
+    server = stub(judge={"noise": 0.2, "prose": 0.1}, delay=0.1)
     named = BEHIND_INSPECT if place == "inspect" else ("--judge", "openai:stub")
     words = ["judge", str(judged_runs[0]), *named, "--rubric", "correct", "--base-url", server.url]
     words += ["--limit", "10", "--concurrency", "8", "-o", "judged"]
     process = subprocess.Popen([str(warm.programs() / "kapwa"), *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
-    patience = time.monotonic() + 120
-    while judged(server) < 40 and process.poll() is None and time.monotonic() < patience:
+    while judged(server) < 40:
+        assert process.poll() is None
+        time.sleep(0.05)
+    server.answer_after(3600)  # so that it is amid its work when it is killed
+    while not durable_replies(tmp_path):
+        assert process.poll() is None
         time.sleep(0.05)
     process.kill()
     process.communicate()
+    server.answer_after(0)
     durable, before = durable_replies(tmp_path), judged(server)
     assert durable > 0
     assert not (tmp_path / "judged" / "verdicts.csv").exists()

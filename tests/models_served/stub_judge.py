@@ -12,7 +12,9 @@ import contextlib
 import hashlib
 import json
 import re
+import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +62,13 @@ def verdict(config: dict[str, Any], text: str, answers: list[Any], code: str, nu
 
 
 def durable_replies(folder: Path) -> int:
-    """How many replies of a judging run are durable; to be asked when nobody writes."""
-    file = folder / "judged" / "judge-answers.sqlite"
-    if not file.exists():
-        return 0
-    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
-        try:
-            return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
-        except sqlite3.OperationalError:  # killed while the file was made
-            return 0
+    """How many replies of a judging run are durable, read from a copy: who writes keeps the file to itself."""
+    with tempfile.TemporaryDirectory() as aside:
+        for file in (folder / "judged").glob("judge-answers.sqlite*"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(file, Path(aside, file.name))
+        with contextlib.closing(sqlite3.connect(Path(aside, "judge-answers.sqlite"))) as store:
+            try:
+                return int(store.execute("SELECT count(*) FROM responses WHERE NOT failed").fetchone()[0])
+            except sqlite3.DatabaseError:  # killed while the file was made, or copied while it was written
+                return 0

@@ -19,7 +19,7 @@ def by_key(responses):
     return keyed
 
 
-def soon(true, seconds=10):
+def soon(true, seconds=120):
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline
@@ -168,7 +168,7 @@ def test_closing_the_iterator_cancels_open_calls(stub, connect):
     soon(lambda: len(server.arrivals()) == 9)
     began = time.monotonic()
     answers.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60  # a call would go on for an hour
     soon(lambda: sum(bool(e.get("left")) for e in server.arrivals()) == 8)  # the server saw every call hang up
     assert next(model.generate([ask(0)])).text  # and the model is still usable
 

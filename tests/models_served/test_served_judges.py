@@ -128,7 +128,7 @@ def test_a_judge_that_is_killed_is_asked_nothing_twice(verb: str, stub, replies:
         durable = kept(tmp_path)
     before = len(server.arrivals())
     process = start()
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert len(server.arrivals()) - before == kept(tmp_path) - durable, "asked again what was durable"
     assert kept(tmp_path) > durable, "nothing was left to be asked"

@@ -223,13 +223,13 @@ def start(script: Path, code: str) -> subprocess.Popen[str]:
 
 def test_ray_writes_nothing_to_standard_output(nodes: Nodes, tmp_path: Path) -> None:
     with start(tmp_path / "script.py", _DYING.format(engine=Ray(nodes.address), folder=str(tmp_path))) as process:
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=300)
     assert (process.returncode, said) == (0, "[1, 2, 3]\n")
 
 
 def test_a_script_without_a_guard_is_not_run_again_by_the_workers(tmp_path: Path) -> None:
     with start(tmp_path / "script.py", _UNGUARDED) as process:
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=300)
     assert (process.returncode, said) == (0, "[0, 1, 4, 9] True None\n")
 
 
@@ -246,7 +246,7 @@ def test_workers_leave_with_their_parent(
     with start(tmp_path / "script.py", _INTERRUPTED.format(engine=engine, marks=str(marks))) as process:
         _until(lambda: len(list(marks.iterdir())) >= 2)
         process.send_signal(ending)
-        assert process.wait(timeout=120) == code
+        assert process.wait(timeout=300) == code
     _until(lambda: not any(_alive(int(mark.name)) for mark in marks.iterdir()))
 
 
@@ -257,7 +257,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def _until(true: Callable[[], Any], patience: float = 120.0) -> None:
+def _until(true: Callable[[], Any], patience: float = 300.0) -> None:
     limit = time.monotonic() + patience
     while not true():
         assert time.monotonic() < limit, "waited in vain"

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models_served"))
 from served_tools import StubProcess
 
 import warm
+from ports import free_ports
 
 TOKEN = "0123456789abcdef" * 4
 BIN = Path(sys.executable).parent
@@ -32,17 +33,6 @@ class Head(NamedTuple):
 
     dashboard: str
     environment: dict[str, str]
-
-
-def free_ports(n: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(n)]
-    try:
-        for found in sockets:
-            found.bind(("127.0.0.1", 0))
-        return [int(found.getsockname()[1]) for found in sockets]
-    finally:
-        for found in sockets:
-            found.close()
 
 
 @pytest.fixture
@@ -77,24 +67,33 @@ def head(tmp_path: Path, server: StubProcess) -> Iterator[Head]:
             yield Head(f"http://127.0.0.1:{ports['dashboard-port']}", own)
         finally:
             process.terminate()  # with --block, what it started ends with it
-            process.wait(timeout=60)
+            process.wait(timeout=300)
 
 
 def client_of(head: Head) -> Any:
     """Return a client as soon as the dashboard answers."""
     from ray.job_submission import JobSubmissionClient
 
-    return patiently(
-        lambda: JobSubmissionClient(head.dashboard, headers={"Authorization": f"Bearer {TOKEN}"}), ConnectionError
-    )
+    return patiently(lambda: JobSubmissionClient(head.dashboard, headers={"Authorization": f"Bearer {TOKEN}"}), OSError)
 
 
 def submitted(client: Any, entrypoint: str) -> str:
     """Submit a job as soon as there is an agent to start it, which comes after the dashboard."""
-    return str(patiently(lambda: client.submit_job(entrypoint=entrypoint), RuntimeError))
+    job = f"job-{uuid.uuid4()}"
+
+    def submit() -> str:
+        try:
+            return str(client.submit_job(entrypoint=entrypoint, submission_id=job))
+        except RuntimeError as error:
+            if "already exists" in str(error):  # the answer to an earlier attempt was lost
+                return job
+            raise
+
+    return str(patiently(submit, RuntimeError, OSError))
 
 
-def patiently(ask: Callable[[], Any], meanwhile: type[Exception], patience: float = 240.0) -> Any:
+def patiently(ask: Callable[[], Any], *meanwhile: type[Exception], patience: float = 240.0) -> Any:
+    """Ask until there is an answer; a dashboard that a busy machine keeps waiting hangs up on people."""
     limit = time.monotonic() + patience
     while True:
         try:
@@ -132,7 +131,7 @@ def asked(server: StubProcess) -> int:
 def ended(client: Any, job: str, patience: float = 300.0) -> str:
     """Return how a job ended."""
     limit = time.monotonic() + patience
-    while not (status := client.get_job_status(job)).is_terminal():
+    while not (status := patiently(lambda: client.get_job_status(job), OSError)).is_terminal():
         assert time.monotonic() < limit, client.get_job_logs(job)
         time.sleep(0.2)
     return str(status.value)
@@ -149,10 +148,11 @@ def test_a_submitted_job_stopped_midway_goes_on_when_it_is_submitted_again(
     entrypoint = " ".join(["kapwa", *command, str(out), "--engine", "ray"])
     first = submitted(client, entrypoint)
     while not answered_in(out):
-        assert not client.get_job_status(first).is_terminal(), client.get_job_logs(first)
+        status = patiently(lambda: client.get_job_status(first), OSError)
+        assert not status.is_terminal(), client.get_job_logs(first)
         time.sleep(0.05)
     server.answer_after(3600)
-    client.stop_job(first)
+    patiently(lambda: client.stop_job(first), OSError)
     assert ended(client, first) == "STOPPED"
     kept = answered_in(out)
     server.answer_after(0)

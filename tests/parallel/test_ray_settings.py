@@ -179,6 +179,32 @@ def test_what_ray_says_becomes_what_we_say(monkeypatch: pytest.MonkeyPatch) -> N
         raise known.OutOfMemoryError("node 1")
 
 
+@pytest.mark.parametrize(
+    ("address", "problem", "times"),
+    [
+        ("local", "The current node timed out during startup.", 2),
+        ("local", "no space", 1),
+        ("10.0.0.5:6379", "gone", 1),
+    ],
+)
+def test_ray_is_started_here_once_more_where_it_took_too_long(address: str, problem: str, times: int) -> None:
+    calls: list[str] = []
+
+    class SlowRay:
+        @staticmethod
+        def init(address: str, **_: Any) -> None:
+            calls.append(address)
+            raise RuntimeError(problem)
+
+        @staticmethod
+        def shutdown() -> None:
+            pass
+
+    with pytest.raises(RunError, match=problem):
+        ray_cluster._connect(SlowRay, address)
+    assert calls == [address] * times
+
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "run-on-a-cluster.md"
 STUBS = {
     "scontrol": 'printf "n7\\nn8\\n"',

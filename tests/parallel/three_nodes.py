@@ -3,8 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ class Nodes:
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
-        self._others = [cluster.add_node(num_cpus=1, object_store_memory=_STORE) for _ in range(2)]
+        self._others: list[Any] = []
+        for _ in range(2):
+            self.add_node()
 
     @property
     def address(self) -> str:
@@ -26,7 +28,7 @@ class Nodes:
 
     def add_node(self) -> None:
         """Let another node join."""
-        self._others.append(self._cluster.add_node(num_cpus=1, object_store_memory=_STORE))
+        self._others.append(patiently(lambda: self._cluster.add_node(num_cpus=1, object_store_memory=_STORE)))
 
     def lose_node(self) -> None:
         """Take a node away with everything on it, without a word to the rest."""
@@ -85,8 +87,16 @@ def three_nodes() -> Iterator[Nodes]:
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": _STORE, "_system_config": _WATCHFUL}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
     try:
         yield Nodes(cluster)
     finally:
         cluster.shutdown()
+
+
+def patiently(start: Callable[[], Any]) -> Any:
+    """Start a part of a cluster: up to three times, for a busy machine may miss the half minute that Ray allows."""
+    for _ in range(2):
+        with suppress(Exception):  # Ray raises no other kind
+            return start()
+    return start()

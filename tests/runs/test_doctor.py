@@ -72,7 +72,7 @@ def resumed(folder: Path) -> int:
         return len(missing)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.sampled_from(["closed", "log"]),
     st.sampled_from(["flip", "cut", "blank"]),

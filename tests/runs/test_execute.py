@@ -169,7 +169,7 @@ def test_a_plan_that_loses_or_repeats_requests_is_refused(tmp_path: Path, plan: 
     assert bench.journal.counts() == Counts(0, 0)
 
 
-def wait_for(condition: object, seconds: float = 10.0) -> None:
+def wait_for(condition: object, seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "it never came"

@@ -39,7 +39,7 @@ def start(settings: dict[str, Any], *, warmed: bool = True) -> subprocess.Popen[
 
 def finish(settings: dict[str, Any]) -> Path:
     process = start(settings)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return Path(out.strip())
 
@@ -106,7 +106,7 @@ def test_a_kill_before_any_file_is_put_in_place_is_repaired(tmp_path: Path) -> N
     for point in range(1, 100):
         out, log = tmp_path / str(point), tmp_path / f"log{point}"
         process = start({"n": 6, "out": str(out), "log": str(log), "kill_at": point})
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         if process.returncode == 0:
             break
         assert process.returncode == -signal.SIGKILL
@@ -124,7 +124,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> No
     first = start(settings, warmed=False)
     try:
         second = start(settings)
-        _, err = second.communicate(timeout=120)
+        _, err = second.communicate(timeout=300)
         assert second.returncode != 0
         assert f"is in use by another run (process {first.pid} on" in err
         assert first.poll() is None
@@ -142,7 +142,7 @@ def test_ctrl_c_in_a_process_of_its_own(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode != 0
     assert "Run again with the same command to resume." in err
     before = committed(tmp_path / "runs", tmp_path / "scratch")

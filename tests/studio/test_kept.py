@@ -21,6 +21,7 @@ pytest.importorskip("django", reason="the extra 'studio' is not installed")
 from studio_browser import CHROMIUM, PATIENCE, PHONE, PICTURES, api, invited, kapwa, launched, violations
 
 import warm
+from ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 HOST = "studio.test"  # no name of this machine, so no secure context: neither a service worker nor crypto.subtle
@@ -36,9 +37,7 @@ class Served:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         self.address = f"http://{HOST}:{self.port}"
         self.process: subprocess.Popen[str] | None = None
 
@@ -65,7 +64,7 @@ class Served:
     def take(self, request: Any) -> None:
         """Let the studio take what the browser would send."""
         headers = {name: value for name, value in request.all_headers().items() if name != "content-length"}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         connection.request("POST", urlsplit(request.url).path, request.post_data_buffer, headers)
         assert connection.getresponse().status in (200, 204)
         connection.close()

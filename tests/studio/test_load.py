@@ -63,7 +63,7 @@ def test_more_browsers_than_a_hundred_may_keep_their_connections(host_and_port: 
     kept = []
     try:
         for _ in range(130):
-            kept.append(socket.create_connection((host, port), timeout=20))
+            kept.append(socket.create_connection((host, port), timeout=120))
             kept[-1].sendall(f"GET /static/studio/icon.svg HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             assert kept[-1].recv(12) == b"HTTP/1.1 200"
     finally:
@@ -77,7 +77,7 @@ def test_head_then_get_on_the_same_connection(host_and_port: tuple[str, int]) ->
 
     def ask(path: str) -> tuple[str, str]:
         """Return the head of the answer to HEAD, and all that comes after it when the page is got, too."""
-        with socket.create_connection((host, port), timeout=60) as connection, connection.makefile("rb") as answer:
+        with socket.create_connection((host, port), timeout=120) as connection, connection.makefile("rb") as answer:
             connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             head = b"".join(iter(answer.readline, b"\r\n"))
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())

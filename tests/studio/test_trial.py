@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from kapwa import studio as package
+from ports import free_port
 
 pytest.importorskip("django", reason="the extra 'studio' is not installed")
 from studio_browser import CHROMIUM, PATIENCE, PHONE, api, kapwa, launched
@@ -330,8 +331,7 @@ def listens(port: int) -> bool:
 @contextmanager
 def caddy(folder: Path, served: Studio) -> Iterator[dict[str, str]]:
     """Put a proxy with HTTPS before a studio; gives the environment of a browser that trusts it."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        outside = int(free.getsockname()[1])
+    outside = free_port()
     served.address, served.options = f"https://localhost:{outside}", ("--open", "--behind-proxy")
     config = folder / "Caddyfile"
     site = CADDYFILE.read_text(encoding="utf-8").replace("127.0.0.1:8000", f"127.0.0.1:{served.network.port}")
@@ -341,7 +341,7 @@ def caddy(folder: Path, served: Studio) -> Iterator[dict[str, str]]:
     proxy = subprocess.Popen([str(CADDY), "run", "--config", config], env=here, stderr=subprocess.DEVNULL)
     try:
         root = folder / "data" / "caddy" / "pki" / "authorities" / "local" / "root.crt"
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while not (root.is_file() and listens(outside)):
             assert time.monotonic() < end
             time.sleep(0.2)

@@ -132,7 +132,7 @@ def _connect(ray: Any, address: str) -> contextlib.ExitStack:
         undo.enter_context(contextlib.redirect_stdout(_WithoutRay(sys.stdout)))
         ends = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
         try:
-            ray.init(address=address, **quiet)
+            _join(ray, address, quiet)
         except Exception as error:  # Ray raises whatever its parts raise
             ray.shutdown()
             raise _not_connected(address, error) from error
@@ -142,6 +142,17 @@ def _connect(ray: Any, address: str) -> contextlib.ExitStack:
                 signal.signal(signal.SIGTERM, ends)
         undo.callback(ray.shutdown)
         return undo.pop_all()
+
+
+def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+    """Join a cluster, or start one here: a second time where a busy machine missed the half minute that Ray allows."""
+    try:
+        ray.init(address=address, **quiet)
+    except Exception as error:
+        if address != LOCAL or "timed out during startup" not in str(error):
+            raise
+        ray.shutdown()
+        ray.init(address=address, **quiet)
 
 
 class _WithoutRay:
