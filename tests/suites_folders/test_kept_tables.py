@@ -2,6 +2,7 @@
 
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,29 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     assert len(starts) == 2
 
 
+def test_a_table_that_changes_while_it_is_read_is_not_kept(
+    short: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changing(mapping, folder):  # type: ignore[no-untyped-def]
+        (folder / "questions.csv").write_text(QUESTIONS.replace("edaten", "hartzen"), encoding="utf-8")
+        return convert(mapping, folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kapwa.suites.folders.layout.convert", changing)
+        kapwa.load_task("blend/saq", data=short)
+    assert not cache.exists()
+
+
+def test_several_starts_at_once(short: Path, cache: Path, starts: list[Path]) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        tasks = list(pool.map(lambda _: kapwa.load_task("blend/saq", data=short), range(8)))
+    before = len(starts)
+    again = kapwa.load_task("blend/saq", data=short)
+    assert all((task.items(), task.data) == (again.items(), again.data) for task in tasks)
+    assert len(starts) == before
+    assert len(list(cache.iterdir())) == 1
+
+
 def test_small_tables_and_media_are_not_kept(short: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = short / "mapping.yaml"
     mapping.write_text(mapping.read_text(encoding="utf-8") + "constants: {media: '[]'}\n", encoding="utf-8")
@@ -220,11 +244,10 @@ def test_small_tables_and_media_are_not_kept(short: Path, cache: Path, monkeypat
 
 def test_the_files_longest_unused_go_first(short: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "MOST_FILES", 2)
-    for age, name in enumerate(("a", "b")):
-        place = sealed.seal(cache, name, b"key")
-        place.keep(sealed.KeptReading(b"[]"))
-        os.utime(place.path, (age, age))
+    seals = [sealed.Seal(cache / f"{name}.sealed", b"key") for name in ("a", "b")]
+    for age, seal in enumerate(seals):
+        seal.keep(sealed.KeptReading(b"[]"))
+        os.utime(seal.path, (age, age))
     kapwa.load_task("blend/saq", data=short)
-    assert sealed.seal(cache, "a", b"key").opened() is None
-    assert sealed.seal(cache, "b", b"key").opened() == sealed.KeptReading(b"[]")
+    assert [seal.opened() for seal in seals] == [None, sealed.KeptReading(b"[]")]
     assert len(list(cache.iterdir())) == 2

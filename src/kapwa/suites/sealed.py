@@ -71,8 +71,8 @@ def read_once(kind: Any, read: Callable[[], T]) -> T:
     if current.content is not None:
         return adapter.validate_json(current.content)
     value = read()
-    content = adapter.dump_json(value)
     with suppress(ValueError):
+        content = adapter.dump_json(value, warnings=False)
         if adapter.validate_json(content) == value:
             current.content = content
     return value
@@ -112,9 +112,3 @@ class Seal(NamedTuple):
 
     def _tag(self, content: bytes) -> bytes:
         return hashlib.blake2b(content, key=self.key, digest_size=_TAG, person=b"kapwa sealed").digest()
-
-
-def seal(folder: Path, name: str, key: bytes) -> Seal:
-    """Return the seal in ``folder`` of what is called ``name``, of which the file's name shows nothing."""
-    hashed = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return Seal(folder / f"{hashed}.sealed", key)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from kapwa.files import digest
 from kapwa.suites.folders.convert import TALK
 from kapwa.suites.folders.layout import COPIED, beside
 from kapwa.suites.folders.mapping import ColumnMapping, read_mapping
 from kapwa.suites.folders.reading import files_named
 from kapwa.suites.kept import cache_folder, rules
-from kapwa.suites.sealed import Seal, seal
+from kapwa.suites.sealed import Seal
 
 # Smaller tables are read as fast as what is kept of them.
 LEAST_BYTES = 500_000
@@ -26,7 +28,7 @@ def seal_of(folder: Path, mapping_path: Path, task: str) -> Seal | None:
     """
     place = cache_folder()
     mapping = read_mapping(mapping_path)
-    if place is None or set(TALK) & mapping.named:
+    if place is None or not mapping.named.isdisjoint(TALK):
         return None
     with suppress(OSError, ValueError):
         # However the user names the folder, it is one.
@@ -37,8 +39,9 @@ def seal_of(folder: Path, mapping_path: Path, task: str) -> Seal | None:
         hashed = hashlib.blake2b(rules().encode(), digest_size=32)
         for file in files:
             content = file.read_bytes()
-            hashed.update(b"\0" + str(file).encode("utf-8", "surrogatepass") + f"\0{len(content)}\0".encode() + content)
-        return seal(place / "mapped", f"{task}\0{mapped}\0{at}", hashed.digest())
+            hashed.update(b"\0%b\0%d\0" % (os.fsencode(file), len(content)) + content)
+        name = digest({"task": task.encode(), "mapping": os.fsencode(mapped), "folder": os.fsencode(at)})
+        return Seal(place / "mapped" / f"{name}.sealed", hashed.digest())
     return None
 
 

@@ -134,7 +134,7 @@ def _open_mapped(
         except DataError as error:
             raise place.translated(error) from None
         remark = _left_out(place.converted)
-    if seal and fresh:
+    if seal and fresh and seal == seal_of(folder, mapping_path, task):  # else a table changed while it was read
         fresh.remark = remark
         seal.keep(fresh)
     return _with_source(opened, remark, **source)
