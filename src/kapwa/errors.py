@@ -76,13 +76,13 @@ class DataError(KapwaError):
         return f"{', '.join(where)}: {self.message}" if where else self.message
 
 
-def raise_first(problems: Sequence[DataError]) -> None:
-    """Raise the first problem, saying how many more there are; do nothing where there is none."""
+def raise_first(problems: Sequence[DataError], listing: str = "'kapwa data check'") -> None:
+    """Raise the first problem, saying how many more there are and what lists them; do nothing where there is none."""
     if not problems:
         return
     first, others = problems[0], len(problems) - 1
     if others:
-        more = f"({others} more problem{'s' * (others > 1)}: 'kapwa data check' lists them all.)"
+        more = f"({others} more problem{'s' * (others > 1)}: {listing} lists them all.)"
         first.hint = f"{first.hint} {more}" if first.hint else more
     raise first
 

@@ -89,6 +89,23 @@ def test_a_rating_by_accident_is_taken_back_and_said_anew(project: Any, people: 
     assert work(vina, "baseline", lambda page, choices: {}) == 0
 
 
+def test_judgements_that_come_late_make_up_for_no_other_thing(project: Any, people: dict[str, Someone]) -> None:
+    from kapwa.studio.core.log import record
+    from kapwa.studio.models import Drawn, Situation
+
+    some_accepted(people, 3)
+    people["ana"].post("results/", {"sample": "3", "raters": "1"})
+    first, other, _last = Drawn.objects.order_by("number")
+    body = {"seen": "", "order": [0], "values": {"chosen": 0}, "remark": "", "situation": first.situation}
+    for author in ("vina", "wena"):
+        record(project, "text.judged", body, actor=author, subject=first.id)
+    assert "1 of 3 done." in people["ana"].get("results/")
+    # What reads otherwise now is asked of nobody.
+    changed = Situation.objects.get(id=other.situation)
+    Situation.objects.filter(id=changed.id).update(fields=changed.fields | {"context": "Iba na ito."})
+    assert "1 of 2 done." in people["ana"].get("results/")
+
+
 def test_codes_are_logged_and_only_forms_with_numbers_show_them(people: dict[str, Someone]) -> None:
     from kapwa.studio.models import Event
 

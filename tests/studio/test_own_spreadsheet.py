@@ -382,7 +382,9 @@ def test_conversations_and_pictures_are_not_dropped_in_silence(everyday: Any, tm
     taken = Question.objects.filter(project=everyday).exclude(kind="prompt")
     assert set(taken.values_list("name", flat=True)) == {"2", "3"}
     (tmp_path / "questions.jsonl").write_text(table, encoding="utf-8")
-    with pytest.raises(KapwaError, match=r"row 1, column 'messages'.*it would be lost"):
+    with pytest.raises(
+        KapwaError, match=r"(?s)row 1, column 'messages'.*lost.*the page “Import a table” lists them all"
+    ):
         taken_in(everyday, tmp_path)
 
 

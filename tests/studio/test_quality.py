@@ -309,6 +309,8 @@ def test_nobody_decides_about_their_own_answers(
     step(askers["ana"], code, "asked", reason="careless", note="")
     step(dina, code, "agreed", 409)
     step(dina, code, "ended", 409)
+    for desk in ("pairs", "nonesuch"):  # at no desk of the project
+        askers["ana"].post(f"quality/{desk}/{code}/", {"reason": "careless"}, 404)
     assert not Aside.objects.get().agreed
     for name in ("minji", "omar"):
         askers[name].get("quality/answers/", status=403)

@@ -206,7 +206,8 @@ def take_in(tables: ItemTables, project: Project, data: str | Path) -> tuple[int
         for table in brought:
             rows = rows_of(tables, project, table)
             n_new, refused = take(tables, project, table.role, rows, "")
-            raise_first([*rows.problems, *refused])
+            # Of a table whose columns have any names, the command that checks data knows nothing.
+            raise_first([*rows.problems, *refused], "the page “Import a table”")
             new += n_new
     columns = [name for table in brought for name in table.table.header if name and name not in table.chosen]
     return new, [*columns, *other_tables(place, brought)]

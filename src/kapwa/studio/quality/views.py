@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from kapwa.errors import UsageError
 from kapwa.people.answers import agreement_of
 from kapwa.studio.core.aside import REASONS, Aside, set_aside
-from kapwa.studio.core.desks import DESKS
+from kapwa.studio.core.desks import DESKS, Desk
 from kapwa.studio.core.roles import COORDINATORS, MODERATORS
 from kapwa.studio.core.security import Visit, page
 from kapwa.studio.core.tables import Membership, Project
@@ -25,9 +25,13 @@ from kapwa.studio.questions.events import askable
 from kapwa.studio.questions.tables import Question
 
 
-def _people(project: Project, desk: str) -> tuple[Material, list[Signals]]:
-    if desk not in DESKS or not DESKS[desk].offered(project):
+def _desk_or_404(project: Project, name: str) -> Desk:
+    if name not in DESKS or not DESKS[name].offered(project):
         raise Http404
+    return DESKS[name]
+
+
+def _people(project: Project, desk: str) -> tuple[Material, list[Signals]]:
     made = material(project, desk)
     return made, signals_of(project, made)
 
@@ -42,17 +46,19 @@ def _agreement(made: Material, without: Collection[str]) -> list[dict[str, Any]]
 @page("quality/<slug:kind>/", read=MODERATORS)
 def quality(request: HttpRequest, visit: Visit, kind: str) -> HttpResponse:
     """Show everybody's signals at a desk, by number; and how far people agree with and without what is set aside."""
+    desk = _desk_or_404(visit.project, kind)
     made, people = _people(visit.project, kind)
     asked = {row.who: row for row in Aside.objects.filter(project=visit.project, desk=kind)}
     rows = [(person, asked.get(person.author)) for person in people]
     aside = set_aside(visit.project, kind)
     figures = {"all": _agreement(made, ()), "without": aside and _agreement(made, aside)}
-    return show(visit, "quality", desk=DESKS[kind], rows=rows, agreement=figures)
+    return show(visit, "quality", desk=desk, rows=rows, agreement=figures)
 
 
 @page("quality/<slug:kind>/<slug:code>/", read=MODERATORS, write=MODERATORS)
 def person_quality(request: HttpRequest, visit: Visit, kind: str, code: str) -> HttpResponse:
     """Show one person's signals and answers; ask to set these aside, agree to that as a second person, or end it."""
+    desk = _desk_or_404(visit.project, kind)
     authors = Membership.objects.filter(project=visit.project).values_list("author", flat=True)
     author = next((author for author in authors if key_of(visit.project, author) == code), "")
     if request.method == "POST" and author:
@@ -66,7 +72,7 @@ def person_quality(request: HttpRequest, visit: Visit, kind: str, code: str) -> 
     aside = Aside.objects.filter(project=visit.project, desk=kind, who=author).first()
     about = {"person": person, "aside": aside, "reasons": REASONS, "rows": made.rows[author]}
     about["reason"] = REASONS[aside.reason] if aside else ""
-    return show(visit, "person_quality", desk=DESKS[kind], agreement=figures, **about)
+    return show(visit, "person_quality", desk=desk, agreement=figures, **about)
 
 
 def _posted(request: HttpRequest, desk: str) -> tuple[str, dict[str, str]]:

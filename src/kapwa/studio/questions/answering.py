@@ -122,13 +122,15 @@ def _done(member: Membership) -> Done:
     if not languages:
         likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
         languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
-    columns = ("id", "language", "counted", "people", "question__accepted")
-    asked = askable(project, *languages).values_list(*columns, named=True)
-    checks = {row.id for row in asked if row.language in row.question__accepted}
+    asked = askable(project, *languages)  # of hundreds, JSON is read of few
+    known = asked.exclude(question__accepted={}).values_list("id", "language", "question__accepted")
+    checks = {thing for thing, tag, accepted in known if tag in accepted}
     answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
-    seen = {f"{answer.question}:{answer.language}": answer for answer in answers}
-    finished = {row.id for row in asked if row.id in seen and seen[row.id].revisions in row.counted}
-    again = [thing for thing in list(seen)[:-_LATER] if thing in finished - checks and not seen[thing].again]
-    due = project.repeats_each - sum(bool(answer.again) for answer in answers)
-    repeats = dict.fromkeys((thing + _AGAIN for thing in again[: max(0, due)]), 0)
-    return Done({row.id: row.people for row in asked} | repeats, finished, checks | repeats.keys())
+    columns = ("question", "language", "again", "question_revision", "wording_revision")
+    seen = {f"{question}:{tag}": (again, now) for question, tag, again, *now in answers.values_list(*columns)}
+    counted = dict(asked.filter(question__in=answers.values("question")).values_list("id", "counted"))
+    finished = {thing for thing, (_again, now) in seen.items() if now in counted.get(thing, ())}
+    once = [thing for thing in list(seen)[:-_LATER] if thing in finished - checks and not seen[thing][0]]
+    due = project.repeats_each - sum(bool(again) for again, _now in seen.values())
+    repeats = dict.fromkeys((thing + _AGAIN for thing in once[: max(0, due)]), 0)
+    return Done(dict(asked.values_list("id", "people")) | repeats, finished, checks | repeats.keys())

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -151,13 +151,19 @@ def results(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 def _sets(project: Project) -> dict[str, list[Any]]:
-    """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``."""
-    drawn = TaskSet.objects.filter(project=project).order_by("number")
+    """Return what was drawn, by kind, each draw with how much of it is ``done`` and ``wanted``.
+
+    Of one thing no more judgements count than are wanted: who delivers late makes up for no other thing. Situations
+    that changed since are asked of nobody.
+    """
+    every: Any = TaskSet.objects.filter(project=project).order_by("number")
     sets: dict[str, list[Any]] = {}
-    for kind in dict.fromkeys(drawn.values_list("kind", flat=True)):
-        counted = ~Q(drawn__judgements__author__in=set_aside(project, kind))
-        done = drawn.filter(kind=kind).annotate(done=Count("drawn__judgements", filter=counted))
-        sets[kind] = list(done.annotate(wanted=Count("drawn", distinct=True) * F("raters")))
+    for made in every:
+        counted = ~Q(judgements__author__in=set_aside(project, made.kind))
+        things = made.drawn.only("situation", "mark").annotate(judged=Count("judgements", filter=counted))
+        judged = [min(thing.judged, made.raters) for thing in unchanged(project, things)]
+        made.done, made.wanted = sum(judged), len(judged) * made.raters
+        sets.setdefault(made.kind, []).append(made)
     return sets
 
 
