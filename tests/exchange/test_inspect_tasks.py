@@ -323,6 +323,7 @@ def in_inspect(smollm2: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
     [
         ("eecc/qa", {"limit": 1, "nationalities": "Filipino,Japanese", "samples": 3, "max_new_tokens": 8}),
         ("kalahi/mc", {"data": "sample:filipino", "limit": 1}),
+        ("opinions/survey", {"limit": 2}),  # by the likelihood of letters
     ],
 )
 def test_texts_and_scores_are_those_of_kapwa_run_whatever_the_order_of_asking(

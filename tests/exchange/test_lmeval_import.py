@@ -44,6 +44,7 @@ def native(name: str, folder: Path, **settings: Any) -> Run:
         ("kapwa_kalahi_open", {"limit": 2, "variants": "full,partial", "options": {"metrics": ["chrf"]}}),
         ("kapwa_blend_saq", SAQ),
         ("kapwa_blend_mcq", {"limit": 3}),
+        ("kapwa_longform_criteria", {"limit": 3}),
     ],
 )
 def test_texts_become_the_run_that_kapwa_makes_itself(name: str, settings: dict[str, Any], tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ GROUPS = {"data": str(Path(__file__).parents[2] / "examples" / "mappings" / "cul
         ("kapwa_blend_mcq", {"limit": 1}, {"mcq_acc", "mcq_acc_parsed", "mcq_acc_reference"}, False),
         ("kapwa_blend_mcq_likelihood", {}, {"mcq_text", "mcq_letter"}, True),
         ("kapwa_opinions_survey", {"limit": 3}, {"tv_overlap", "js_similarity"}, True),
+        ("kapwa_longform_criteria", {"limit": 3}, {"words", "empty", "refused"}, True),
         ("kapwa_blend_mcq", SCALE, {"mcq_acc", "ordinal_distance"}, True),
         ("kapwa_blend_mcq", GROUPS, {"mcq_acc"}, True),
         ("kapwa_blend_mcq_likelihood", GROUPS, {"mcq_text", "mcq_letter"}, True),
@@ -90,12 +91,6 @@ def test_lm_eval_asks_in_texts(talks: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(UsageError, match="lm-eval asks in texts"):
         task_of("kapwa_blend_mcq", {"kapwa": {"task": "blend/mcq"}, "kapwa_blend_mcq": {"data": str(talks)}})
-
-
-def test_what_waits_for_verdicts_is_asked_elsewhere() -> None:
-    with pytest.raises(UsageError, match="waits for verdicts") as refused:
-        task_of("my_longform", {"kapwa": {"task": "longform/criteria"}})
-    assert "kapwa run longform/criteria, or Inspect" in (refused.value.hint or "")
 
 
 def test_a_text_is_asked_for_greedily_at_kapwas_length_with_no_stop_text() -> None:
@@ -188,6 +183,7 @@ NAMES = [
     "kapwa_blend_saq",
     "kapwa_kalahi_mc",
     "kapwa_kalahi_open",
+    "kapwa_longform_criteria",
     "kapwa_opinions_survey",
 ]
 

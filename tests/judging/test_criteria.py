@@ -1,6 +1,10 @@
 """Long answers with criteria of their own: read, asked, judged by people and by a judge of known noise, summed up."""
 
+import base64
+import html
 import json
+import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,8 @@ from kapwa.judging.panel import judge
 from kapwa.judging.plan import labels_missing
 from kapwa.judging.rubrics import load_rubric
 from kapwa.judging.verdicts import OVERALL
+from kapwa.report.answers import answer_table, browser
+from kapwa.report.page import build_report
 from kapwa.report.run_list import list_runs
 from kapwa.report.summaries import across_sentences
 from kapwa.report.view import arrange
@@ -153,6 +159,41 @@ def test_people_s_verdicts_come_to_the_score_by_its_definition(tmp_path: Path) -
     page = (tmp_path / "audit" / "audit.html").read_text(encoding="utf-8")
     assert "of their criteria, by weight" in page
     assert "The scorer says" not in page
+
+
+def report_of(runs: list[Run], folder: Path, **settings: Any) -> str:
+    """The words of a report."""
+    page = build_report(runs, folder / "report.html", **settings).read_text(encoding="utf-8")
+    words = html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<(style|script).*?</\1>", "", page)))
+    return " ".join(re.sub(r"[\u2066-\u2069]", "", words).split())
+
+
+def test_the_report_says_what_people_label_and_no_number_before(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path, questions(6), label) for label in "AB"]
+    page = report_of(runs, tmp_path)
+    assert "no answer has a score yet. What each is worth is said by people (kapwa audit sample)" in page
+    assert not re.findall("What is right or wrong|anks are by|too few shared|rank 1", page)
+    numbers = re.findall(
+        r"\d%(?! interval)", page.partition("no answer has a score")[2].partition("Words in an answer")[0]
+    )
+    assert not numbers
+    packed = browser(arrange(runs)[0], answer_table(arrange(runs)[0]))
+    assert packed is not None
+    told = json.loads(zlib.decompress(base64.b64decode(packed.data)))
+    expected = {question[8] for question in told["questions"]}
+    assert expected == {"+2: Says milk; and how much\n+2.5: Says nothing of guests\n-1: Is rude"}
+    sheets = tmp_path / "sheets"
+    kapwa.audit_sample(runs, sheets, n=6, people=1, rubric="item-criteria")
+    fill(sheets)
+    audit = kapwa.audit_apply(runs, sheets)
+    scores = {row["system"]: row["shown"] for row in audit.scores.filter(pl.col("culture").is_null()).to_dicts()}
+    page = report_of(runs, tmp_path, people=[sheets])
+    lead = page.partition("as people label them, answers meet so much of what is asked: ")[2].partition("The board")[0]
+    assert all(f"{label} {100 * scores[label]:.1f}%" in lead for label in "AB"), (lead, scores)
+    assert "no score" not in page
+    alone = report_of(runs[:1], tmp_path, people=[sheets])
+    assert "as people label them, answers meet so much of what is asked" in alone
+    assert "wait for verdicts" not in alone
 
 
 def test_a_row_that_nobody_filled_in_is_no_no(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def assert_closed(html: str, script: str = "") -> None:
     policy = next(meta["content"] or "" for meta in page.all("meta") if meta.get("http-equiv"))
     css = html.partition("<style>")[2].partition("</style>")[0]
     style, code = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script))
-    own = f"script-src 'sha256-{code}'; img-src data:; " if script else ""
+    own = f"script-src 'sha256-{code}'; img-src data:; media-src data:; " if script else ""
     assert policy == f"default-src 'none'; style-src 'sha256-{style}'; {own}base-uri 'none'; form-action 'none'"
     assert not page.all("link", "iframe", "object", "embed", "img", "base", "form")
     for tag, attrs in page.elements:

@@ -138,6 +138,8 @@ class TinyModel(Model):
     cured: str | None = None
     capabilities: frozenset[str] = frozenset({"score", "generate"})
     batch: int = 3
+    # What it writes, one of these by the request's key; nothing here: a sentence about the question.
+    texts: tuple[str, ...] = ()
     calls: list[int] = field(default_factory=list)
 
     @property
@@ -179,6 +181,9 @@ class TinyModel(Model):
                 for c in request.continuations
             )
             return Response(request.key, logprobs=scores, usage=Usage(5, 0))
+        if self.texts:
+            text = self.texts[int(fraction(request.key) * len(self.texts))]
+            return Response(request.key, text=text, finish_reason="stop", usage=Usage(5, 7))
         # A local model's answer may depend on its batch, and so does this one's where batches are atomic.
         company = str(sorted(r.key for r in batch)) if self.atomic_batches else ""
         text = f"Ang sagot sa “{question}” ay {fraction(question + company):.17g}.\n"
@@ -205,10 +210,14 @@ def main(settings: dict[str, Any]) -> None:
     from kapwa.runs.runner import run_task
 
     task_names = {"n", "kinds", "variants", "shared", "judge_delay"}
-    task = replace(
+    task: Any = replace(
         TinyTask(), **{k: tuple(v) if isinstance(v, list) else v for k, v in settings.items() if k in task_names}
     )
     model = TinyModel(**{k: v for k, v in settings.items() if k in TinyModel.__dataclass_fields__ and k != "n"})
+    if "task" in settings:
+        import kapwa
+
+        task = kapwa.load_task(settings["task"], **settings["options"])
     if "kill_at" in settings:
         _kill_at(settings["kill_at"])
     told = []

@@ -1,8 +1,10 @@
 """Conversations before a question, and media in them: read, asked, keyed, shown, and refused where they cannot be."""
 
+import base64
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,7 @@ from kapwa.models.base import check_capabilities
 from kapwa.models.transformers import TransformersModel
 from kapwa.people.forms import asked_of
 from kapwa.records import Message, request_key
-from kapwa.report.answers import answer_table
+from kapwa.report.answers import answer_table, browser
 from kapwa.report.view import arrange
 from kapwa.runs.directory import Run
 from kapwa.suites.folders.adding import check_folder
@@ -247,6 +249,52 @@ def test_the_report_shows_what_was_said_before_and_words_for_pictures(tmp_path: 
     (prompt,) = answer_table(view)["prompt"]
     assert prompt.startswith("User: What do we eat?\n\nAssistant: Bread & <b>beans</b>.\n\nUser: [image: A <i>flat</i>")
     assert pl.read_parquet(run.path / "items.parquet")["media"].to_list() == [json.dumps([PICTURE])]
+
+
+def media_in_report(run: Run) -> tuple[list[list[str]], list[list[int]]]:
+    """Pictures and recordings that a report holds, and which of them each question has."""
+    (view,) = arrange([run])
+    packed = browser(view, answer_table(view))
+    assert packed is not None
+    told = json.loads(zlib.decompress(base64.b64decode(packed.data)))
+    return told["media"], [question[-2] for question in told["questions"]]
+
+
+def test_small_media_are_kept_with_the_run_and_shown_in_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = {"path": "images/call.wav", "alt": "Somebody calls"}
+    turns = [{**TURNS[0], "media": [call]}, TURNS[1]]
+    rows = [{**SAQ, "id": str(number), "messages": turns, "media": [PICTURE]} for number in (1, 2)]
+    folder = folder_of(tmp_path / "data", "questions", *rows)
+    (folder / "answers.csv").write_text("id,local\n1,fish\n2,fish\n", encoding="utf-8")
+    (folder / "images" / "call.wav").write_bytes(b"RIFF")
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(
+        '{"item_id": "Egypt/1", "text": "fish"}\n{"item_id": "Egypt/2", "text": "x"}\n', encoding="utf-8"
+    )
+
+    def evaluated(name: str) -> Run:
+        task, model = kapwa.load_task("blend/saq", data=folder), kapwa.load_model(f"replay:{answers}")
+        return Run(kapwa.evaluate(task, model, path=tmp_path / name, progress=False).path)
+
+    run = evaluated("run")
+    shown = [
+        ["audio/wav", "Somebody calls", "", base64.b64encode(b"RIFF").decode()],
+        ["image/png", PICTURE["alt"], "CC0-1.0", base64.b64encode(PNG).decode()],
+    ]
+    assert media_in_report(run) == (shown, [[0, 1], [0, 1]])
+    monkeypatch.setattr("kapwa.report.answers.MEDIA_ROOM", len(PNG))
+    assert media_in_report(run) == (shown[:1], [[0], [0]]), "a page holds no more than it has room for"
+    monkeypatch.setattr("kapwa.runs.media.LARGEST", 4)
+    assert media_in_report(evaluated("small")) == (shown[:1], [[0], [0]]), "large files are named alone"
+    (kept,) = (run.path / "media").glob("*.wav")
+    kept.write_bytes(b"JUNK")
+    assert media_in_report(run)[0] == shown[1:], "another file under that name is not shown"
+    items = pl.read_parquet(run.path / "items.parquet")
+    for damaged in ('[{"path": "../run.json", "sha256": "x"}]', "[3, null]", "{", '{"media": 1}', '[{"media": [1]}]'):
+        items.with_columns(media=pl.lit(damaged), messages=pl.lit(damaged)).write_parquet(run.path / "items.parquet")
+        assert media_in_report(Run(run.path)) == ([], [[], []])
 
 
 def test_a_conversation_has_one_system_message(tmp_path: Path) -> None:

@@ -49,9 +49,6 @@ def task_of(name: str, metadata: Mapping[str, Any]) -> Task:
     task = open_task(defaults["task"], **chosen, **{**defaults.get("options", {}), **settings.get("options", {})})
     if "media" in task.needs:
         raise UsageError(f"lm-eval asks in texts, and {name} has media.", hint="Use kapwa run, or Inspect.")
-    if task.metrics[task.headline[0]].judged_by == "verdicts":
-        hint = f"Ask with kapwa run {task.name}, or Inspect; then: kapwa judge, or kapwa audit sample."
-        raise UsageError(f"{task.name} waits for verdicts, and lm-eval has no place for them.", hint=hint)
     return task
 
 

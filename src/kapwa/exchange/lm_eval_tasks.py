@@ -48,7 +48,9 @@ class KapwaTask(Task):  # type: ignore[misc]
         self.OUTPUT_TYPE = self._config.output_type
         self._items = {(item.id, item.variant): item for item in items}
         self._docs: list[dict[str, Any]] = self.kapwa.item_table(items).to_dicts()
-        self._metrics = [name for name in self.kapwa.metrics if lm_eval_answers.is_available(name, self.kapwa)]
+        # What people or a judging model say comes after an import; lm-eval has no place for it.
+        judged_here = [name for name, info in self.kapwa.metrics.items() if info.judged_by != "verdicts"]
+        self._metrics = [name for name in judged_here if lm_eval_answers.is_available(name, self.kapwa)]
         self._training_docs = self._fewshot_docs = self._instances = None
         self._filters = [build_filter_ensemble("none", [["take_first", None]])]
         self.fewshot_rnd = None

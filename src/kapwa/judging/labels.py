@@ -76,7 +76,7 @@ def sheet_labels(rows: Sequence[Row], path: Path, criterion: str) -> Iterator[La
     for row in rows:
         cell = answer_of(row, path, column)
         if row.cells.get("kind", "").strip() == "judge":
-            message, remedy = "a judge's verdict is no label of a person.", "Name judges' verdicts with --scorer."
+            message, remedy = "a judge's verdict is no label of a person.", "Name it with kapwa audit apply --scorer."
             raise cell_of(row, path, "kind").error(message, remedy)
         if is_verdicts and row.cells["state"].strip() == "cannot-assess":
             yield _label(row, path, cell, "cannot-assess", None)

@@ -32,7 +32,7 @@ _WORDS = {
 _HINTS = {
     "score": "Use local weights (smollm2, hf:<id or folder>), or a way to ask for text: --how where the task has it, "
     "else the open-ended task of the suite.",
-    "n_samples": "Add --samples 1, or number the answers to a prompt in a column 'sample' (0, 1, ...).",
+    "n_samples": "Add --samples 1.",
     "media": "Use a served model that takes them (openai:<name>, inspect:<provider>/<name>), or answers you have.",
 }
 

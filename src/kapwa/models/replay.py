@@ -74,7 +74,7 @@ class ReplayModel(Model):
             "rows": len(self._rows),
             "cannot": {
                 "score": "a file of texts holds no log-probabilities",
-                "n_samples": "it holds one answer to each prompt",
+                "n_samples": "it holds one answer to each prompt, with no others in a column 'sample'",
             },
         }
 

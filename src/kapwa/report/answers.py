@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from kapwa.exchange.base import expected
+from kapwa.records import MEDIA_TYPES
 from kapwa.report.tables import OUTCOMES
 from kapwa.report.view import TaskView
 from kapwa.report.wording import clean, count, culture_name, decimal, label_text, pack
+from kapwa.runs.media import kept_media
 from kapwa.suites.items import CASE_SCHEMA
 
 MOST = 1000  # questions of a task that a page holds for its browser, unless the user asks for more
 ROOM = 3_000_000  # characters that the browsers of such a page take together
+MEDIA_ROOM = 200_000  # bytes of pictures and recordings there; others are named alone
 LONGEST = 12_000  # characters of one text there: more than any answer that a person reads
 LOST = ("unparsed", "refused", "empty", "failed")
 CHOSEN_BY = ("culture", "language", "variant", "category", "topic")
@@ -100,12 +108,14 @@ def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
     names = {one: list(dict.fromkeys(value or "" for value in table[one])) for one in CHOSEN_BY}
     places = {one: {name: k for k, name in enumerate(values)} for one, values in names.items()}
     outcomes, alone = list(OUTCOMES), not table["sample"].max()
+    shown, by_item = _media(view, table)
     questions: dict[int, list[Any]] = {}
     for row in table.iter_rows(named=True):
         texts = {name: clean(row[name] or "").strip()[:LONGEST] for name in (*_TEXTS, "text", "got", "got_gloss")}
         if row["rank"] not in questions:
             about = [clean(row["item_id"]), *(places[one][row[one] or ""] for one in CHOSEN_BY)]
-            questions[row["rank"]] = [*about, *(texts[name] for name in _TEXTS), []]
+            files = by_item.get((row["item_id"], row["variant"], row["culture"]), [])
+            questions[row["rank"]] = [*about, *(texts[name] for name in _TEXTS), files, []]
         same = row["text"] is None or row["text"] == row["got"]
         # What was read in one of several answers is not known to be of this one.
         read = texts["got"] if alone and not same else ""
@@ -115,7 +125,42 @@ def _coded(view: TaskView, table: pl.DataFrame) -> dict[str, Any]:
         gloss = texts["got_gloss"] if same else ""
         answer = [row["run"], outcomes.index(row["outcome"]), row["sample"], said, gloss, read, measured]
         questions[row["rank"]][-1].append(answer)
-    shown = {
+    labels = {
         one: [culture_name(name) if one == "culture" else label_text(name) for name in names[one]] for one in names
     }
-    return {"models": view.labels, "outcomes": OUTCOMES, **shown, "questions": list(questions.values())}
+    facts = {"models": view.labels, "outcomes": OUTCOMES, "media": shown}
+    return {**facts, **labels, "questions": list(questions.values())}
+
+
+def _media(view: TaskView, table: pl.DataFrame) -> tuple[list[list[str]], dict[tuple[str, str, str], list[int]]]:
+    """The pictures and recordings that fit into the page: type, words for it, licence and content; by item, which."""
+    shown: list[list[str]] = []
+    places: dict[str, int] = {}
+    by_item: dict[tuple[str, str, str], list[int]] = {}
+    room = MEDIA_ROOM
+    for run in view.runs:
+        if not {"media", "messages"} <= set(run.items.columns):
+            continue
+        asked = run.items.join(table, on=_KEYS, how="semi", maintain_order="left")
+        for row in asked.select(*_KEYS, "media", "messages").iter_rows(named=True):
+            files = by_item.setdefault((row["item_id"], row["variant"], row["culture"]), [])
+            for file in _named_files(row["messages"], row["media"]):
+                sha256 = str(file.get("sha256"))
+                content = None if sha256 in places else kept_media(run.path, str(file.get("path")), sha256)
+                if content is not None and len(content) <= room:
+                    room -= len(content)
+                    places[sha256] = len(shown)
+                    words = [clean(str(file.get(name) or "")) for name in ("alt", "licence")]
+                    kind = MEDIA_TYPES[Path(str(file["path"])).suffix.lower()]
+                    shown.append([kind, *words, base64.b64encode(content).decode()])
+                if sha256 in places and places[sha256] not in files:
+                    files.append(places[sha256])
+    return shown, by_item
+
+
+def _named_files(*cells: Any) -> Iterator[dict[str, Any]]:
+    """The files that cells of items name, in turns or alone; nothing in a cell that Kapwa did not write."""
+    for cell in cells:
+        with suppress(ValueError, TypeError, AttributeError):
+            for entry in json.loads(cell or "[]"):
+                yield from (file for file in entry.get("media", [entry]) if isinstance(file, dict))

@@ -77,7 +77,7 @@ def verdict_sentence(
     """
     rows = [row for row in pairs if wording.known(row["difference"])]
     if not rows:
-        return ""
+        return _by_verdicts(view, labelled) if view.waits else ""
     info = view.metrics[view.metric]
     cultures = wording.count(rows[0].get("cultures") or 1, "culture")
     over = f" over {cultures}" if view.many else ""
@@ -100,6 +100,28 @@ def verdict_sentence(
     lead = f"{len(leaders)} of {len(names)} systems may be the best{over} ({shown})"
     lead += "; each of the others is worse than at least one system"
     return f"{view.title}: {lead}. {_ahead(rows, scores, info, labelled)}"
+
+
+def _by_verdicts(view: TaskView, labelled: Sequence[LabelColumn]) -> str:
+    """Say what people's verdicts give each system, where nothing else gives a score; or how verdicts are made."""
+    scores: list[str] = []
+    for column, label in product(labelled, view.labels):
+        row = column.scores.get(label, {})
+        if wording.known(row.get("shown")):
+            value = wording.amount(row["shown"], SHARE)
+            ends = wording.interval(row["shown_low"], row["shown_high"], SHARE)
+            lead = "95% interval " if wording.known(row["shown_low"]) and not scores else ""
+            scores.append(f"{isolate(label)} {value} ({lead}{ends})")
+    if not scores:
+        return (
+            f"{view.title}: no answer has a score yet. What each is worth is said by people (kapwa audit sample) or a"
+            " judging model (kapwa judge), both with --rubric item-criteria."
+        )
+    apart = ""
+    if len(view.labels) == 2:
+        pair = " minus ".join(map(isolate, view.labels))
+        apart = _as_labelled(labelled, *view.labels).replace("as people label it", pair)
+    return f"{view.title}: as people label them, answers meet so much of what is asked: {', '.join(scores)}{apart}."
 
 
 def _ahead(
@@ -220,6 +242,9 @@ def board_table(
         for place, column in enumerate(labelled, start=len(views))
     }
 
+    # Where nothing but people's labels gives a score, a column of no scores beside them says nothing.
+    hidden = {column.place for column in labelled if views[column.place].waits}
+
     def cell(row: Row) -> Cell:
         return _label_cell(row) if row["place"] >= len(views) else board_cell(row, views[row["place"]])
 
@@ -231,10 +256,10 @@ def board_table(
             Column("System", lambda row: Cell(row["system"], muted=row["kind"] != "system")),
             Column("", cell, spread=True),
         ],
-        shown=frame,
+        shown=frame.filter(~pl.col("place").is_in(hidden)),
         by=["kind", "system"],
-        across=("place", heads),
-        note=_note(views, labelled),
+        across=("place", {place: head for place, head in heads.items() if place not in hidden}),
+        note=_note(views, labelled, ranked=any(not view.waits and len(view.runs) > 1 for view in views)),
     )
 
 
@@ -323,11 +348,11 @@ def board_cell(row: Row, view: TaskView) -> Cell:
     return Cell(wording.amount(row["value"], info), ", ".join(small), number=True, muted=True, bar=bar)
 
 
-def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn]) -> str:
+def _note(views: Sequence[TaskView], labelled: Sequence[LabelColumn], *, ranked: bool) -> str:
     told = {
         "board": True,
         "board-means": any(view.many for view in views),
-        "board-ranks": any(len(view.runs) > 1 for view in views),
+        "board-ranks": ranked,
         "board-groups": any("all_right" in view.metrics for view in views),
         "board-labels": bool(labelled),
     }

@@ -43,7 +43,7 @@ def render(
         "".join(texts.joinpath(name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
     )
     style, run = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, code))
-    scripted = f"script-src 'sha256-{run}'; img-src data:; " if code else ""
+    scripted = f"script-src 'sha256-{run}'; img-src data:; media-src data:; " if code else ""
     facts |= {"downloads": partial(downloads, folder=beside, written=Counter()), "css": css, "script": code}
     policy = f"default-src 'none'; style-src 'sha256-{style}'; {scripted}base-uri 'none'; form-action 'none'"
     return _environment().get_template(template).render(facts, policy=policy)

@@ -125,6 +125,11 @@ def _page(
     folder = place.folder
     ranked = [ranking_pairs(view) if len(view.runs) > 1 else [] for view in views]
     parts = [_task_part(view, place, equal_within) | {"errata": without.get(view.slug)} for view in views]
+    several = len(parts) > 1 or parts[0]["several"]
+    for number, (view, part) in enumerate(zip(views, parts, strict=True)):
+        columns = [column for column in labelled if column.place == number]
+        if view.waits and columns:  # labels are its scores; where there is a board, they stand above that
+            part["sentences"] = [] if several else [verdict_sentence(view, [], pl.DataFrame(), columns)]
     # A report must be readable where its suite is not installed.
     question = views[0].suite.question if views[0].suite is not None else views[0].task
     lead, versions, made = notes.origin(views)
@@ -134,7 +139,7 @@ def _page(
         ["report.css"],
         beside=folder,
         scripts=["shared.js", "board.js", *(["report.js"] if any(part["browser"] for part in parts) else ())],
-        board=_board(views, ranked, parts, groups, labelled) if len(parts) > 1 or parts[0]["several"] else None,
+        board=_board(views, ranked, parts, groups, labelled) if several else None,
         files=[] if folder is None else write_tables(views, ranked, folder),
         parts=parts,
         single=len(parts) == 1,
@@ -180,7 +185,8 @@ def _task_part(view: TaskView, place: _Answers, equal_within: float | None) -> P
     """What the page says of one task; of more systems than a chart has shapes, only what they share a table for."""
     several, crowd = len(view.runs) > 1, view.crowded
     contrasts = comparisons.contrast_tables(view) if view.split_variants else {}
-    pairs = comparisons.run_pairs(view, equal_within) if several and not crowd else pl.DataFrame()
+    compared = several and not crowd and not view.waits
+    pairs = comparisons.run_pairs(view, equal_within) if compared else pl.DataFrame()
     # Contrasts of one part at a time say more than all pairs of variants.
     variants = pl.DataFrame() if contrasts or crowd or len(view.variants) < 2 else comparisons.variant_pairs(view)
     asked = pl.DataFrame() if crowd and place.folder is None else browsed.answer_table(view)
@@ -275,7 +281,7 @@ def _cautions(view: TaskView) -> list[str]:
     missing = [isolate(subject.label) for subject, rows in found.items() if not rows]
     least = min((int(row["n"]) for rows in found.values() for row in rows), default=sentences.SMALL_SAMPLE)
     said = []
-    if least < sentences.SMALL_SAMPLE and view.metrics[view.metric].get("judged_by") != "verdicts":
+    if least < sentences.SMALL_SAMPLE and not view.waits:
         few = wording.count(least, *view.noun)
         lead = "Some cultures have as few as" if view.many else "This is based on"
         said.append(f"{lead} {few}, so only large differences can be seen.")

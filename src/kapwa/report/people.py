@@ -105,7 +105,8 @@ def label_tables(paths: Sequence[Path]) -> dict[str, list[Path]]:
         name = rows[0].cells.get("draw", "").strip()
         if not name and len(draws) != 1:
             message = f"{path} does not say which draw its labels are of."
-            raise UsageError(message, hint="Add a column 'draw', or report the draws one by one.")
+            hint = "Add a column 'draw', or report draws one by one. A judge's verdicts: kapwa audit apply --scorer."
+            raise UsageError(message, hint=hint)
         tables.setdefault(name or draws[0].id, []).append(path)
     return tables
 

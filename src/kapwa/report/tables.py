@@ -166,6 +166,8 @@ def culture_table(view: TaskView, metric: str) -> Table | None:
     columns += [Column(MARKS[side], partial(mark_cell, side)) for side in kept]
     every = product(view.subjects, view.variants, enumerate(view.labels))
     notes = [f"{FLOOR}: {next(iter(names))}." if len(names) == 1 else "", of_people_note(view, [metric])]
+    if info.get("higher_is_better", True) is None:  # most words are no first rank
+        shown = shown.with_columns(rank_low=None, rank_high=None)
     ranked = shown["rank_low"].count() > 0
     notes += [f"Order and ranks are by the {view.compared(metric).words}. {RANKS}"] if ranked else []
     return Table(

@@ -155,6 +155,11 @@ class TaskView:
             for c, lang in pairs
         ]
 
+    @property
+    def waits(self) -> bool:
+        """Whether nothing but verdicts of people or a judging model gives answers a score: the runs hold none."""
+        return self.metrics[self.metric].get("judged_by") == "verdicts"
+
     def language_of(self, subject: Subject, variant: str) -> str:
         """The language in which a culture was asked a variant."""
         spoken = self._spoken.get((subject.culture, variant), ())

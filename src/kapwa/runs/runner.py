@@ -17,6 +17,7 @@ from kapwa.runs.cache import AnswerCache, check_cache
 from kapwa.runs.directory import brief_model, results, run_lock, slug, write_results
 from kapwa.runs.execute import KINDS, Execution
 from kapwa.runs.manifest import asked_by, describe, elsewhere, finished, read_manifest
+from kapwa.runs.media import keep_media
 from kapwa.runs.progress import Meter, Progress, showing
 from kapwa.runs.requests import AnswerReader, RequestIndex
 from kapwa.runs.responses import unused_note
@@ -93,6 +94,7 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
         with _writable(folder):
             if (read_manifest(folder) or {}).get("status") != "running":
                 write_json(folder / NAME, described, sort=False)
+            keep_media(items, folder)
             write_results(folder, tables, done)
             sync_folder(folder)
         meter.enter("done")

@@ -16,7 +16,7 @@
     const names = Object.keys(chosenBy);
     return told.questions.map(row => {
       const question = { id: row[0], answers: row.at(-1).map(([model, outcome, sample, text, gloss, read, margin]) =>
-        ({ model, outcome, sample, text, gloss, read, margin })) };
+        ({ model, outcome, sample, text, gloss, read, margin })), media: row.at(-2) };
       names.forEach((name, k) => { question[name] = row[1 + k]; });
       asked.forEach((name, k) => { question[name] = row[1 + names.length + k]; });
       return question;
@@ -123,6 +123,13 @@
       return element;
     }
 
+    function figure([type, alt, licence, content]) {
+      const src = `data:${type};base64,${content}`;
+      const shown = type.startsWith("image/") ? make("img", { src, alt }) : make("audio", { src, controls: true, ariaLabel: alt });
+      const caption = licence ? [make("figcaption", { className: "gloss", textContent: `Licence: ${licence}` })] : [];
+      return make("figure", { className: "media" }, shown, ...caption);
+    }
+
     function article(question) {
       const language = told.language[question.language];
       const about = Object.keys(chosenBy).filter(name => selects[name]).map(name => told[name][question[name]]);
@@ -134,15 +141,20 @@
         facts.append(make("dt", { textContent: "Expected" }), text("dd", "expected", question.expected, language, question.expected_gloss));
       }
       for (const answer of question.answers) {
-        const outcome = words[answer.outcome].toLowerCase() + (answer.margin ? `, margin ${answer.margin}` : "");
-        const draw = question.answers.some(other => other.sample > 0) ? `answer ${answer.sample + 1}, ` : "";
+        /* Of what is neither right nor wrong, only a margin says something. */
+        const outcome = [
+          question.answers.some(other => other.sample > 0) && `answer ${answer.sample + 1}`,
+          codes[answer.outcome] !== "scored" && words[answer.outcome].toLowerCase(),
+          answer.margin && `margin ${answer.margin}`,
+        ].filter(Boolean).join(", ");
         const who = make("span", { className: "who" }, make("bdi", { textContent: told.models[answer.model] }),
-          make("span", { className: `small ${codes[answer.outcome]}`, textContent: draw + outcome }));
+          make("span", { className: `small ${codes[answer.outcome]}`, textContent: outcome }));
         const said = text("dd", "", answer.text || "(nothing)", language, answer.gloss);
         if (answer.read) said.append(make("span", { className: "gloss", dir: "auto" }, "read as: ", make("bdi", { textContent: answer.read })));
         facts.append(make("dt", {}, who), said);
       }
-      return make("article", { className: "case" }, head, text("div", "prompt", question.prompt, language, question.prompt_gloss), facts);
+      return make("article", { className: "case" }, head, ...question.media.map(k => figure(told.media[k])),
+        text("div", "prompt", question.prompt, language, question.prompt_gloss), facts);
     }
 
     function lines() {

@@ -17,6 +17,7 @@ from kapwa.errors import check_whole
 from kapwa.records import Answer, Item, Outcome
 from kapwa.suites.base import Judged, Selection, Task, metrics_of
 from kapwa.suites.items import (
+    CASE_SCHEMA,
     greedy_requests,
     item_columns,
     pair_answers,
@@ -40,8 +41,8 @@ ANSWER_SCHEMA: dict[str, Any] = {
 def judge(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
     """Describe answers by what needs no verdict; ``criteria_met`` is null, for people or a judging model say it.
 
-    Tables: ``answers``, a row an answer, with its words, for judges favour long ones. Raises UsageError for answers to
-    unknown items and for two answers to one request.
+    Tables: ``answers``, a row an answer, with its words, for judges favour long ones; ``cases``, a row a question, with
+    its criteria. Raises UsageError for answers to unknown items and for two answers to one request.
     """
     rows, scores = [], []
     for item, sample, response in pair_answers(items, answers):
@@ -54,7 +55,23 @@ def judge(items: Sequence[Item], answers: Collection[Answer]) -> Judged:
         rows.append({name: columns[name] for name in ANSWER_SCHEMA})
         outcome: Outcome = "scored" if answered else "failed"
         scores += [score_row(item, metric, facts.get(metric), outcome, sample) for metric in METRICS]
-    return Judged(score_frame(scores), {"answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA)})
+    tables = {
+        "answers": pl.DataFrame(rows, schema=ANSWER_SCHEMA),
+        "cases": pl.DataFrame(list(map(_case, items)), CASE_SCHEMA),
+    }
+    return Judged(score_frame(scores), tables)
+
+
+def _case(item: Item) -> dict[str, Any]:
+    """A question and its criteria as readers see them, each with its points; no answer is right or wrong by itself."""
+    shown = item_columns(item) | {"metric": MET, "prompt": item.fields["prompt"]}
+    texts = {"expected": item.fields["criteria"]}
+    if item.fields["criteria_en"] != item.fields["criteria"]:
+        texts["expected_gloss"] = item.fields["criteria_en"]
+    for name, criteria in texts.items():
+        weighted = zip(item.fields["weights"], criteria, strict=True)
+        shown[name] = "\n".join(f"{weight:+g}: {criterion}" for weight, criterion in weighted)
+    return shown | {"prompt_gloss": item.fields["gloss"]}
 
 
 def open_longform_task(name: str, data: str | Path | None, selection: Selection, options: Mapping[str, Any]) -> Task:
