@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,25 @@ PLACE = (*ANSWER, "criterion")
 JUDGE_SCHEMA = schema_of("rater criterion coefficient between n:whole value:real low:real high:real")
 RISK_SCHEMA = schema_of("rater criterion coverage:real n:whole value:real low:real high:real")
 MOST_PAIRED = 100  # 4,950 pairs; a thousand people would make half a million, and fill the memory
+
+
+class Result:
+    """What was computed of people's answers, as a dataclass of tables, estimates and counts."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON; None where a number is undefined."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    """Tables as lists of rows, records as mappings."""
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def has_majority(yes: int, answered: int) -> bool:

@@ -15,7 +15,7 @@ import polars as pl
 
 from kapwa.datasets.sheets import header_of, sheet_files
 from kapwa.errors import DataError
-from kapwa.people.agreement import SCHEMA, agreement_rows
+from kapwa.people.agreement import SCHEMA, Result, agreement_rows
 from kapwa.people.filled_sheets import cell_of, refuse_repeats
 from kapwa.stats.agreement import Coefficient
 from kapwa.tables_io import read_sheet
@@ -29,7 +29,7 @@ Given = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerAgreement:
+class AnswerAgreement(Result):
     """How far people agree; ``agreement``: ``coefficient, value, low, high, units, raters, note``.
 
     ``units`` are items that at least two people answered. ``items`` and ``people``: with any answer.
@@ -38,10 +38,6 @@ class AnswerAgreement:
     agreement: pl.DataFrame
     items: int
     people: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON; None where a number is undefined."""
-        return {"items": self.items, "people": self.people, "agreement": self.agreement.to_dicts()}
 
 
 def holds_answers(paths: Sequence[Path]) -> bool:

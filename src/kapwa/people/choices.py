@@ -24,7 +24,7 @@ import polars as pl
 
 from kapwa.datasets.sheets import short_names, shuffled
 from kapwa.errors import DataError
-from kapwa.people.agreement import MOST_PAIRED, SCHEMA, agreement_rows, guessing_row, has_majority
+from kapwa.people.agreement import MOST_PAIRED, SCHEMA, Result, agreement_rows, guessing_row, has_majority
 from kapwa.people.choice_files import Choices, read_choices
 from kapwa.people.forms import options_of
 from kapwa.records import Floor, Item
@@ -40,7 +40,7 @@ CODINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class HumanBaseline:
+class HumanBaseline(Result):
     """What validators' choices show; each table is a Polars frame.
 
     ``mean``: accuracy over all choices, clustered by the items' cluster (these people, other situations);
@@ -74,14 +74,6 @@ class HumanBaseline:
             Floor(metric, self.variant, "own validators", mean.value, "ceiling", note, mean.low, mean.high)
             for metric in metrics
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON; None where a number is undefined."""
-        tables = {name: getattr(self, name).to_dicts() for name in ("people", "table", "agreement", "pairs", "remarks")}
-        about = {"variant": self.variant, "items": self.items, "items_of": self.items_of}
-        figures = ("value", "low", "high", "se", "n", "clusters", "method")
-        estimates = {of: {name: getattr(getattr(self, of), name) for name in figures} for of in ("mean", "majority")}
-        return {**about, **estimates, **tables, "notes": list(self.notes)}
 
 
 def human_baseline(

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from kapwa.errors import DataError
-from kapwa.people.agreement import SCHEMA, has_majority, rater_agreement
+from kapwa.people.agreement import SCHEMA, Result, has_majority, rater_agreement
 from kapwa.people.rating_files import Ratings, read_ratings
 from kapwa.stats.intervals import mean_estimates
 from kapwa.suites.base import Criterion, rating_suite
@@ -26,7 +26,7 @@ _SHARES = schema_of("criterion agreed:whole n:whole value:real low:real high:rea
 
 
 @dataclass(frozen=True, slots=True)
-class HumanRatings:
+class HumanRatings(Result):
     """What people judged; each table is a Polars frame.
 
     ``shares``: ``model, criterion, agreed, n, value, low, high, clusters, unrated``: of ``n`` answers, how many at
@@ -45,17 +45,6 @@ class HumanRatings:
     responses: int
     raters: int
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON; None where a number is undefined."""
-        return {
-            "form": self.form,
-            "criteria": [criterion._asdict() for criterion in self.criteria],
-            "responses": self.responses,
-            "raters": self.raters,
-            **{name: getattr(self, name).to_dicts() for name in ("shares", "cultures", "agreement", "remarks")},
-            "notes": list(self.notes),
-        }
 
 
 def human_ratings(

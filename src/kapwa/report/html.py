@@ -35,8 +35,8 @@ def render(
 ) -> str:
     """Fill a template with our own style sheets and scripts; the page's policy admits exactly these bytes.
 
-    Everything is escaped but what draws, which escapes every label itself. Tables are downloaded from the page itself,
-    or from the folder ``beside``, where they are written.
+    Everything is escaped but labels of drawings, which :func:`kapwa.report.charts.text_svg` escapes itself. Tables are
+    downloaded from the page itself, or from the folder ``beside``, where they are written.
     """
     texts = resources.files("kapwa.report").joinpath("templates")
     css, code = (
@@ -62,7 +62,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"unbroken": unbroken, "slug": slug, "label": lambda name: isolate(label_text(name))}
-    environment.globals |= {name: getattr(charts, name) for name in ("SERIES", "SHAPES", "DARK_FROM", "heat_step")}
+    environment.globals |= {
+        name: getattr(charts, name) for name in ("SERIES", "SHAPES", "STEP", "DARK_FROM", "heat_step")
+    }
     environment.globals |= {"text": charts.text_svg, "wrapped": wrapped, "world": world, "FONTS": COMMON_FONTS}
     return environment
 

@@ -7,8 +7,7 @@ topic), and the tests of every two systems for its script; answers and numbers l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kapwa.files import slug
@@ -42,50 +41,35 @@ def crowd_charts(view: TaskView) -> dict[str, list[HeatChart]]:
 
 def culture_heat(view: TaskView, metric: str, order: Sequence[str]) -> list[HeatChart]:
     """A row a system in ``order``, a column a culture: the score."""
-    columns = {subject.label: subject for subject in view.by_score(metric)}
-    return _heat(
-        view,
-        metric,
-        "by culture",
-        order,
-        list(columns),
-        lambda run, column: view.estimate(run, columns[column], metric),
-    )
+    runs = range(len(view.runs))
+    scores = {s.label: {run: view.estimate(run, s, metric) for run in runs} for s in view.by_score(metric)}
+    return _heat(view, metric, "by culture", order, scores)
 
 
 def topic_heats(view: TaskView, order: Sequence[str]) -> list[HeatChart]:
     """For each grouping, a row a system in ``order``, a column a topic: the mean over cultures."""
     charts = []
     for group, topics in topic_means(view):
-        means = {topic: dict(rows) for topic, rows in topics.items()}
         how = f"by {label_text(group).replace('_', ' ')}, mean over cultures"
-        charts += _heat(view, view.metric, how, order, list(means), partial(_of_topic, means))
+        charts += _heat(view, view.metric, how, order, {topic: dict(rows) for topic, rows in topics.items()})
     return charts
 
 
-def _of_topic(means: Mapping[str, Mapping[int, Estimate]], run: int, topic: str) -> Estimate | None:
-    return means[topic].get(run)
-
-
 def _heat(
-    view: TaskView,
-    metric: str,
-    how: str,
-    order: Sequence[str],
-    columns: Sequence[str],
-    estimate: Callable[[int, str], Estimate | None],
+    view: TaskView, metric: str, how: str, order: Sequence[str], scores: Mapping[str, Mapping[int, Estimate | None]]
 ) -> list[HeatChart]:
+    """``scores``: by column, then by run."""
     info, title = view.metrics[metric], f"{view.titles[metric]}, {how}"
-    places = {label: place for place, label in enumerate(view.labels)}
+    runs = [view.labels.index(label) for label in order]
     return heat_chart(
-        [[square_of(estimate(places[label], column), info) for column in columns] for label in order],
+        [[square_of(column.get(run), info) for column in scores.values()] for run in runs],
         info,
         key=f"{view.slug}-{slug(metric)}-{slug(how)}-systems",
         title=title,
         subject="all systems",
         alt=f"{title}: a row a system.",
         rows=list(order),
-        columns=[label_text(name or "(none given)") for name in columns],
+        columns=[label_text(name or "(none given)") for name in scores],
     )
 
 

@@ -72,7 +72,7 @@ def _told(view: AnalysisView) -> Part:
         "lead": f"{sum(int(corpus.row['texts']) for corpus in view.corpora):,} texts by {models} "
         f"({' and '.join(task_words(task) for task in view.tasks)}), asked for with up to {most:,} {many} in otherwise "
         "identical prompts.",
-        "cautions": cautions(view),
+        "warnings": cautions(view),
         "remarks": remarks(view),
         "headline": sentences.headline(view),
         "variance": charts.variance_charts(view),
