@@ -161,6 +161,11 @@ class TaskView:
             for c, lang in pairs
         ]
 
+    @property
+    def cultures(self) -> int:
+        """How many cultures were asked; one that was asked in two languages is one."""
+        return len({subject.culture for subject in self.subjects})
+
     def language_of(self, subject: Subject, variant: str) -> str:
         """The language in which a culture was asked a variant."""
         spoken = self._spoken.get((subject.culture, variant), ())
