@@ -46,6 +46,8 @@ OVER: tuple[Over, ...] = (
     (30, 20, False, (0.85, 0.95), "mild"),
     (30, 20, False, (0.95, 0.99), "mild"),
     (30, 60, False, (0.85, 0.95), "mild"),
+    (30, 40, False, (0.95, 0.99), "mild"),
+    (30, 20, True, (0.95, 0.99), "mild"),
 )
 # Labels, answers to a question.
 PAIRS = ((60, 1), (120, 1), (60, 4), (120, 4))

@@ -228,6 +228,7 @@ def test_a_folder_never_mixes_rubrics_runs_or_panels(stub, judged_runs, tmp_path
             )
     with pytest.raises(UsageError, match="verdicts of openai:one, which this panel leaves out"):
         judge(judged_runs[0], "openai:two", "correct", out=out, limit=2, judge_options=options)
+    assert len(server.arrivals()) == asked, "nobody is asked before that is refused"
     assert (out / "verdicts.csv").read_bytes() == before
     record = (out / "judge.json").read_bytes()
     for damaged in (b"{", b'{"format": 1}', b'{"format": 1, "asked": 3, "judges": []}', b'{"format": 1, "judges": {}}'):
@@ -235,7 +236,6 @@ def test_a_folder_never_mixes_rubrics_runs_or_panels(stub, judged_runs, tmp_path
         with pytest.raises(RunError, match="is damaged"):
             judge(judged_runs[0], "openai:one", "correct", out=out, limit=2, judge_options=options)
     (out / "judge.json").write_bytes(record)
-    assert len(server.arrivals()) == 2 * asked
     panel = judge(judged_runs[0], ["openai:one", "openai:two"], "correct", out=out, limit=2, judge_options=options)
     assert len(server.arrivals()) == 2 * asked, "nothing is asked twice"
     assert panel.verdicts["rater"].unique(maintain_order=True).to_list() == ["openai:one", "openai:two"]

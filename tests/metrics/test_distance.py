@@ -296,6 +296,13 @@ def test_empty_texts_count_in_edits_and_no_texts_tell_nothing():
     assert np.isnan(nothing).all()
 
 
+def test_bounds_of_few_pairs_stay_where_squared_distances_are():
+    made = encoded([[0, 0], [0, 1], [2, 3], [2, 2], [0, 2], [4, 5]])
+    for seed in range(20):
+        for found in distance.sample_distances(made, [0, 0, 1, 1, 2, 2], 3, pairs=2, seed=seed):
+            assert np.isnan(found.low) or 0 <= found.low <= found.estimate <= found.high <= 1
+
+
 def test_same_seed_same_estimates():
     made, groups = corpus(7, 15, 2)
     first, again, other = (distance.sample_distances(made, groups, 15, pairs=20, seed=seed) for seed in (9, 9, 10))

@@ -310,3 +310,13 @@ def test_labels_chosen_are_counted_over_cultures_by_their_place() -> None:
         ["no", "2", "0", "0", "100"],
     ]
     assert "κ: 0.500 (0.250–0.750)" in table.note
+
+
+def test_one_culture_in_two_languages_is_counted_once() -> None:
+    run = make_run(cultures=("Filipino", "Ilokano"))
+    for name in ("scores", "estimates"):
+        frame = getattr(run, name)
+        setattr(run, name, pl.concat([frame, frame.filter(culture="Filipino").with_columns(language=pl.lit("en"))]))
+    view = arrange([run])[0]
+    assert (len(view.subjects), view.cultures) == (3, 2)
+    assert all("on average over 2 cultures" in sentence for sentence in across_sentences(view))

@@ -268,6 +268,25 @@ def test_persistence_is_the_ratio_of_both_shifts() -> None:
     assert persistence_words([made for made in items if made.culture == "c0"], model) == []
 
 
+def test_noise_of_replies_brings_persistence_nearer_to_1_and_is_told() -> None:
+    generator = np.random.default_rng(7)
+    items, model, noisy = [], {}, {}
+    for question in range(300):
+        base, of_culture, of_wording = generator.uniform(0.3, 0.5), generator.gamma(2, 0.03), generator.gamma(2, 0.02)
+        for culture, wording in product(range(2), range(2)):
+            made = item(f"q{question}", f"c{culture}", (1, 1), f"w{wording}")
+            share = min(base + culture * of_culture + wording * of_wording, 1.0)
+            items.append(made)
+            model[made.id, made.variant] = np.array([share, 1 - share])
+            drawn = generator.binomial(10, share) / 10
+            noisy[made.id, made.variant] = np.array([drawn, 1 - drawn])
+    (plain,), (told,) = persistence_words(items, model), persistence_words(items, noisy, sampled=True)
+    assert "noise" not in plain
+    assert told.endswith("Sampling noise of replies brings persistence nearer to 1.")
+    assert numbers_in(plain)[0] > 1.3
+    assert 0.9 < numbers_in(told)[0] < 1.15
+
+
 def test_an_interval_of_persistence_does_not_fall_below_0() -> None:
     items, model = [], {}
     for question, culture, wording in product(range(2), range(2), range(2)):

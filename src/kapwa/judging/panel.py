@@ -127,11 +127,13 @@ def ask_panel(
     # Of criteria that each question has of its own a mean by their numbers would say nothing.
     many = planned.rubric.from_run
     tables: dict[str, list[pl.DataFrame]] = {"probes": [], "agreement": [], "risk": []}
-    for spec in dict.fromkeys(judges):
+    specs = list(dict.fromkeys(judges))
+    for left, spec in zip(reversed(range(len(specs))), specs, strict=True):
         model = load_model(spec, **(judge_options or {})) if isinstance(spec, str) else spec
         with closing(model) if isinstance(spec, str) else nullcontext():
             if rater_of(model) in by_rater:
                 raise UsageError(f"Two judges are called {rater_of(model)}.", hint=_ELSEWHERE)
+            _refuse_fewer(earlier - by_rater.keys() - {rater_of(model)}, left, folder)
             judged = ask_judge(planned, model, folder, **asking)
         by_rater[judged.rater] = judged
         plain, changed = judged.verdicts, judged.changed
@@ -141,10 +143,6 @@ def ask_panel(
         if planned.labels is not None:
             tables["agreement"].append(judge_agreement(judged.verdicts, planned.labels, pooled=many))
             tables["risk"].append(judge_risk(judged.verdicts, planned.labels, pooled=many))
-    missing = sorted(earlier - by_rater.keys())
-    if missing:
-        hint = "Name all judges of the panel in one command, the earlier ones too: nothing is asked twice."
-        raise UsageError(f"{folder} holds verdicts of {missing[0]}, which this panel leaves out.", hint=hint)
     verdicts = pl.concat([judged.verdicts for judged in by_rater.values()])
     frames = {name: pl.concat(parts) if parts else pl.DataFrame() for name, parts in tables.items()}
     frames = {"summary": summarise(of_answers(verdicts) if many else verdicts), **frames}
@@ -156,6 +154,13 @@ def ask_panel(
     write_json(folder / RECORD, record, sort=False)
     silent = sum(judged.record["silent"] for judged in by_rater.values())
     return Panel(folder, verdicts, **frames, record=record, silent=silent)
+
+
+def _refuse_fewer(missing: set[str], left: int, folder: Path) -> None:
+    """Raise UsageError where the ``left`` judges that are still to be loaded cannot be all that are ``missing``."""
+    if len(missing) > left:
+        hint = "Name all judges of the panel in one command, the earlier ones too: nothing is asked twice."
+        raise UsageError(f"{folder} holds verdicts of {min(missing)}, which this panel leaves out.", hint=hint)
 
 
 def _earlier_judges(folder: Path, asked: Mapping[str, Any]) -> set[str]:

@@ -231,7 +231,7 @@ def _mean_squares(texts: Texts, compared: list[Ints]) -> Matrix:
 
 
 def _estimate(values: Matrix, total: int) -> SampledMean:
-    """Mean of a simple random sample (n,) of ``total`` values with its 95 % interval, Student's t."""
+    """Mean of a simple random sample (n,) of ``total`` values in [0, 1] with its 95 % interval, Student's t."""
     from scipy.special import stdtrit
 
     n, mean = len(values), float(values.mean()) if len(values) else math.nan
@@ -239,4 +239,4 @@ def _estimate(values: Matrix, total: int) -> SampledMean:
         return SampledMean(mean, math.nan, math.nan)
     error = math.sqrt((1 - n / total) * float(values.var(ddof=1)) / n)
     half = float(stdtrit(n - 1, 0.975)) * error
-    return SampledMean(mean, mean - half, mean + half)
+    return SampledMean(mean, max(mean - half, 0.0), min(mean + half, 1.0))

@@ -26,6 +26,7 @@ from kapwa.people.forms import (
 )
 from kapwa.records import Item
 from kapwa.suites.base import Criterion, rating_suite
+from kapwa.suites.blend.questions import people_said
 from kapwa.suites.items import grouped
 from kapwa.tables_io import csv_bytes
 
@@ -242,17 +243,10 @@ def _question(item: Item) -> list[str]:
     question = item.fields.get("question")
     if not isinstance(question, str):
         raise DataError(f"item {item.id!r} has no question.", hint="Error forms are made of short-answer items.")
-    asked = in_conversation(item, question)
-    return [asked, str(item.fields.get("question_en") or ""), _people_said(item.fields.get("answers"))]
-
-
-def _people_said(answers: object) -> str:
-    """People's answers, the commonest first; ``answers`` is text already, or groups with ``local`` and ``votes``."""
-    if isinstance(answers, str):
-        return answers
-    groups = answers if isinstance(answers, list | tuple) else ()
-    ordered = sorted(groups, key=lambda group: -int(group.votes))
-    return "; ".join(f"{' / '.join(group.local)} ({group.votes})" for group in ordered)
+    asked, answers = in_conversation(item, question), item.fields.get("answers") or ""
+    # In the items of a finished run they are text already.
+    shown = answers if isinstance(answers, str) else people_said(answers)
+    return [asked, str(item.fields.get("question_en") or ""), shown]
 
 
 def _prompt(item: Item) -> list[str]:

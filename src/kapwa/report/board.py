@@ -272,7 +272,7 @@ def _system_rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of one system: one of each task, empty where it has no run of it."""
     for place, (view, estimate) in enumerate(zip(views, estimates, strict=True)):
-        row: dict[str, Any] = {"system": system, "kind": "system", "place": place, "cultures": len(view.subjects)}
+        row: dict[str, Any] = {"system": system, "kind": "system", "place": place, "cultures": view.cultures}
         if estimate is not None:
             row |= {name: estimate[name] for name in ("value", "low", "high", "n")}
             row |= of_ceiling(marks[place][estimate["run"]].get("top"), view.metric)
@@ -305,7 +305,7 @@ def _label_rows(
                 **{name: row[name] for name in ("metric", "use", "signature")},
                 **dict(zip(("value", "low", "high"), (row[name] for name in _SHOWN), strict=True)),
                 **{"system": system, "kind": "system", "place": place, "task": view.task},
-                **{"data": view.source, "n": row["labelled"], "cultures": len(view.subjects)},
+                **{"data": view.source, "n": row["labelled"], "cultures": view.cultures},
                 **{"draw": column.draw, "rubric": column.rubric},
             }
 

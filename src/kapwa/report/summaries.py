@@ -81,7 +81,8 @@ def _across(view: TaskView, run: int, told_of: Held | None) -> str:
     items = items_words([int(row["n"]) for _, row in found], view.noun)
     known = wording.known(mean["low"]) and wording.known(mean["high"])
     between = f" (95% interval {wording.interval(mean['low'], mean['high'], info, 1)})" if known else ""
-    told = f"{model} {phrase_words(info, value, items)} on average over {len(found)} cultures{between}"
+    over = wording.count(len({subject.culture for subject, _ in found}), "culture")
+    told = f"{model} {phrase_words(info, value, items)} on average over {over}{between}"
     against = against_words(Reading(model, mean, info, marks, verdicts=verdict_of), 1)
     pooled = f" On average {against[:1].lower()}{against[1:]}." if against else ""
     return f"{told}{spread_words(view, run)}{pooled}{_count_words(view, run)}"

@@ -119,7 +119,8 @@ def metrics_table(view: TaskView, *, reference: bool) -> Table | None:
         return mark_cells(view, view.whole, row["metric"])[side]
 
     kind = "Values as the released code computes them" if reference else "Scores"
-    whose = f"mean over {len(view.subjects)} cultures" if view.whole is None else isolate(clean(view.whole.label))
+    mean = f"mean over {wording.count(view.cultures, 'culture')}"
+    whose = mean if view.whole is None else isolate(clean(view.whole.label))
     return Table(
         key=f"{view.slug}-{'reference' if reference else 'scores'}",
         caption=f"{kind}: {whose}{view.variant_words}",

@@ -160,6 +160,11 @@ class TaskView:
         """Whether nothing but verdicts of people or a judging model gives answers a score: the runs hold none."""
         return self.metrics[self.metric].get("judged_by") == "verdicts"
 
+    @property
+    def cultures(self) -> int:
+        """How many cultures were asked; one that was asked in two languages is one."""
+        return len({subject.culture for subject in self.subjects})
+
     def language_of(self, subject: Subject, variant: str) -> str:
         """The language in which a culture was asked a variant."""
         spoken = self._spoken.get((subject.culture, variant), ())

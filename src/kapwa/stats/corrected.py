@@ -275,8 +275,6 @@ def _residuals(audit: _Audit, clusters: int, added: float) -> _Residuals:
     by_cluster = (np.bincount(audit.clusters, part, minlength=clusters) for part in (label, score))
     label, score = (np.concatenate(parts) for parts in zip(by_cluster, pairs, strict=True))
     pulled = padded[0] - people
-    if np.ptp(scores[audit.labelled]) == 0:  # nothing tells how people's labels go with the scores
-        return _Residuals(label, np.zeros(clusters + 4), (pulled, 0.0), 0.0)
     return _Residuals(label, score, (pulled, scorer - padded[1]), float(scores.mean()) - scorer)
 
 
@@ -290,6 +288,11 @@ def _both(audit: _Audit, people: float) -> tuple[_Mean, float, float | None]:
     strata, clusters = int(audit.strata.max()) + 1, int(audit.clusters.max()) + 1
     parts = [_residuals(audit.rows(audit.strata == k), clusters, PSEUDO_LABELS / strata) for k in range(strata)]
     label, score = (_over_strata(vectors, clusters) for vectors in zip(*(part[:2] for part in parts), strict=True))
+    verdicts = set(zip(audit.strata[audit.labelled], audit.scores[audit.labelled], strict=True))
+    if len(verdicts) == strata:
+        # No stratum tells how people's labels go with the scores. Where another does, such a stratum is not left out:
+        # its labelled answers have the usual score too often, which would then be corrected in no stratum of the kind.
+        score = np.zeros_like(score)
     square = float(score @ score)
     weight = min(max(-float(label @ score) / square, 0.0), 1.0) if square > 0 else 0.0
     error = (label + weight * score) / np.sqrt(1 - np.minimum(score**2 / (square or 1.0), 0.5))

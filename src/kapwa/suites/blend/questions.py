@@ -141,7 +141,8 @@ def is_valid_paper(question: Question) -> bool:
 
 def people_said(groups: Sequence[Group], *, english: bool = False) -> str:
     """Write people's answers in a line, the commonest first: "김치 (5); 김치찌개 / 찌개 (2)"."""
-    pairs = (((group.en or group.local) if english else group.local, group.votes) for group in groups)
+    ordered = sorted(groups, key=lambda group: -group.votes)
+    pairs = (((group.en or group.local) if english else group.local, group.votes) for group in ordered)
     return "; ".join(f"{' / '.join(texts)} ({votes})" for texts, votes in pairs)
 
 

@@ -102,7 +102,7 @@ def judge(items: Sequence[Item], answers: Collection[Answer], how: How) -> Judge
         if how != "likelihood":
             missing = 1 - len(readable) / len(readings) if readings else None
             scores.append(score_row(item, UNREADABLE, missing, "scored" if readings else "failed"))
-    notes = [*persistence_words(items, model), *correlation_words(items, model)]
+    notes = [*persistence_words(items, model, sampled=how == "samples"), *correlation_words(items, model)]
     if unreadable:
         every = sum(map(len, replies.values()))
         notes.append(f"{unreadable:,} of {every:,} replies name no option as asked; they count for none.")
