@@ -39,13 +39,13 @@ from kapwa.report.figures import chart_file, every_chart, png, save_figures
 from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
 from kapwa.report.plots import headline_charts, row_chart, topic_charts
 from kapwa.report.view import arrange
+from kapwa.report.wording import SHARE
 from kapwa.report.worldmap import definitions
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
 PICTURE = (Path(__file__).parents[2] / "src/kapwa/report/templates/picture.css").read_text(encoding="utf-8")
 make_world = Namespace(**runpy.run_path(str(Path(__file__).parents[2] / "tools/make_world.py")))
 SVG = "{http://www.w3.org/2000/svg}"
-SHARE = {"low": 0.0, "high": 1.0}
 SCRIPTS = ("대한민국", "مصر", "ኢትዮጵያ", "অসম", "Ελλάδα")
 BAD = "<script>alert(1)</script>"
 SITUATED = ("Filipino",)
