@@ -1,6 +1,7 @@
 """Runs to export: one that scored continuations, one that wrote texts; and what lm-eval 0.4.13 wrote."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +9,28 @@ import polars as pl
 import pytest
 
 import kapwa
-import warm
 from kapwa.runs.directory import Run
+
+sys.path += [str(Path(__file__).resolve().parents[1] / room) for room in ("models", "runs")]
+from tiny_suite import TinyModel
 
 # Cells that a spreadsheet would run, that break lines and CSV, and that are no ASCII.
 SAID = ["=HYPERLINK(1)", 'a "quoted"\nline, and a comma', "Ñandú, 맛있다, السلام"]
 
 
 @pytest.fixture(scope="session")
-def scored(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of kalahi/mc on three items with the embedded model, which no process of tests loads for it."""
-    folder = tmp_path_factory.mktemp("scored")
-    words = ("run", "kalahi/mc", "--model", "smollm2", "--data", "sample:filipino", "--limit", "3", "--json")
-    done = warm.kapwa(*words, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    run = folder / json.loads(done.stdout)["path"]
-    (run / "report.html").unlink()
-    return Run(run)
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of kalahi/mc on three items, whose log-probabilities follow from the texts."""
+    task = kapwa.load_task("kalahi/mc", data="sample:filipino", limit=3)
+    return kapwa.evaluate(task, TinyModel(), out=tmp_path_factory.mktemp("scored"), progress=False)
+
+
+@pytest.fixture(scope="session")
+def local(needs_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A network of random weights as the local backend runs it: its answers depend on their batches."""
+    from tiny_models import save_model
+
+    return kapwa.load_model(f"hf:{save_model(tmp_path_factory.mktemp('local'), max_position_embeddings=4096)}")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Kapwa's tasks inside the real Inspect: with a provider of known texts, and with the embedded model."""
+"""Kapwa's tasks inside the real Inspect: with a provider of known texts, and with a local model."""
 
 import base64
 import json
@@ -307,17 +307,13 @@ def test_the_standard_error_is_inspects_own_where_that_knows_one() -> None:
     assert math.isnan(stderr(binary=True)(together))
 
 
-# The embedded model.
-
-
 @pytest.fixture
-def in_inspect(smollm2: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
-    """Inspect's model around the one that tests share; the page about Inspect loads it as users do."""
-    monkeypatch.setattr(provider, "load_model", lambda *_, **__: smollm2)
+def in_inspect(local: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """Inspect's model around a local one; the page about Inspect loads the embedded one as users do."""
+    monkeypatch.setattr(provider, "load_model", lambda *_, **__: local)
     return get_model("kapwa/smollm2", memoize=False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
@@ -327,14 +323,14 @@ def in_inspect(smollm2: Any, monkeypatch: pytest.MonkeyPatch) -> Model:
     ],
 )
 def test_texts_and_scores_are_those_of_kapwa_run_whatever_the_order_of_asking(
-    name: str, chosen: dict[str, Any], tmp_path: Path, smollm2: Any, in_inspect: Model
+    name: str, chosen: dict[str, Any], tmp_path: Path, local: Any, in_inspect: Model
 ) -> None:
     """Equal to the last digit; that lm-eval's are equal too is held in test_lmeval_task.
 
     Batches are of more than one prompt, so that each text depends on what shares its batch; sampled ones too.
     """
     task = open_new(name, chosen).task
-    run = kapwa.evaluate(task, smollm2, out=tmp_path / "runs", progress=False)
+    run = kapwa.evaluate(task, local, out=tmp_path / "runs", progress=False)
     log = evaluated(task_named(name, chosen), in_inspect, tmp_path, sample_shuffle=7, max_connections=3)
     assert values_of(log) == own_values(run.scores)
     same_estimates(log, run.estimates.filter(pl.col("group") == "all"))

@@ -8,6 +8,7 @@ import pytest
 
 import kapwa
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models_served"))
 
 from served_tools import stub  # noqa: F401 - a fixture

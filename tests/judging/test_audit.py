@@ -12,7 +12,6 @@ import openpyxl
 import polars as pl
 import pytest
 from audited import OTHER, WRONG, fill, is_right, planted_runs, rows_of, write_rows
-from statsmodels.stats.multitest import multipletests
 
 import kapwa
 import warm
@@ -201,6 +200,8 @@ def test_labels_correct_scores_and_their_difference(runs: list[Run], sheets: Pat
 
 
 def test_p_values_of_several_pairs_are_adjusted_by_holms_method(tmp_path: Path) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     runs = planted_runs(tmp_path, models="ABC")
     kapwa.audit_sample(runs, tmp_path / "sheets", n=12, people=1)
     fill(tmp_path / "sheets", noise=0.1)

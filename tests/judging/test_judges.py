@@ -301,15 +301,17 @@ def test_runs_that_a_rubric_is_not_for(stub, judged_runs, tmp_path: Path) -> Non
     assert not (tmp_path / "j").exists()
 
 
-@pytest.mark.slow
-def test_the_embedded_model_is_a_judge_too(smollm2, judged_runs, tmp_path: Path) -> None:
+def test_a_local_model_is_a_judge_too(needs_torch, judged_runs, tmp_path: Path) -> None:
+    from tiny_models import save_model
+
+    tiny = kapwa.load_model(f"hf:{save_model(tmp_path / 'tiny', max_position_embeddings=4096)}")
     where = {"culture": "US", "topic": kapwa.open_run(judged_runs[0]).items.filter(culture="US")["topic"][0]}
     settings = {"out": tmp_path / "j", "limit": 1, "where": where}
-    panel = judge(judged_runs[0], smollm2, "correct", **settings)
+    panel = judge(judged_runs[0], tiny, "correct", **settings)
     assert panel.verdicts.height == 1
     (row,) = panel.verdicts.iter_rows(named=True)
-    assert row["rater"].startswith("smollm2@")
+    assert row["rater"].startswith("hf:tiny@")
     assert row["state"] in ("judged", "cannot-assess", "unparsed")
     assert panel.record["judges"][0]["tokens_written"] > 0
-    again = judge(judged_runs[0], smollm2, "correct", **settings)
+    again = judge(judged_runs[0], tiny, "correct", **settings)
     assert again.verdicts.equals(panel.verdicts)

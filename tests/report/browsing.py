@@ -15,6 +15,8 @@ QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+# Keeps what goes wrong in the page's own script.
+WATCH = "<script>window.failed=[];onerror=(...told)=>failed.push(String(told[0]));</script>"
 AROUND = """<!doctype html><pre id="probe"></pre>{frames}<script>
 const frames = [...document.querySelectorAll("iframe")], told = {};
 onmessage = e => {

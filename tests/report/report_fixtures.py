@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 import yaml
 
+from kapwa.report.view import TaskView, arrange
 from kapwa.runs.directory import brief_model
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
 from kapwa.suites.kalahi.mc import MC_METRICS
@@ -59,6 +60,11 @@ class MadeRun:
 
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]
+
+
+def view_of(*runs: Any) -> TaskView:
+    """What a report shows of runs of one task."""
+    return arrange(list(runs))[0]
 
 
 def remembered(make: Callable[..., MadeRun]) -> Callable[..., MadeRun]:

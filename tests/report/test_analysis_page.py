@@ -228,18 +228,11 @@ def test_the_papers_size_stays_under_eight_megabytes_and_says_what_is_left_out()
 
 @settings(max_examples=40)
 @given(ANY_JSON)
-def test_json_for_a_script_reads_back_and_holds_no_markup(value: object) -> None:
-    text = script_json(value)
-    assert json.loads(text) == value
+def test_json_for_a_script_and_what_is_packed_read_back_and_hold_no_markup(value: object) -> None:
+    text, packed = script_json(value), pack(value)
+    assert json.loads(text) == unpacked(packed) == value
     assert not set("<>&\u2028\u2029") & set(text)
-
-
-@settings(max_examples=40)
-@given(ANY_JSON)
-def test_what_is_packed_unpacks_and_holds_no_markup(value: object) -> None:
-    packed = pack(value)
     assert re.fullmatch(r"[A-Za-z0-9+/]+=*", packed)
-    assert unpacked(packed) == value
 
 
 def test_few_texts_go_in_whole() -> None:

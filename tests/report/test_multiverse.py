@@ -5,15 +5,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from pages import Page, assert_sound, render_page
-from report_fixtures import CULTURES, MadeRun, make_run, wide_run
+from report_fixtures import CULTURES, MadeRun, make_run, view_of, wide_run
 
 from kapwa.report.multiverse import multiverse_chart, multiverse_sentence, score_grid, variance_table, wordings_of
-from kapwa.report.view import TaskView, arrange
 from kapwa.stats.components import variance_components
-
-
-def view_of(*runs: MadeRun) -> TaskView:
-    return arrange(list(runs))[0]
 
 
 def sampled(run: MadeRun, samples: int, seed: int) -> MadeRun:

@@ -23,7 +23,7 @@ from kapwa.errors import DataError, UsageError
 from kapwa.report.paper_tables import PAPER_TABLES, paper_table
 from kapwa.report.render import latex_table, markdown_table, terminal_table
 from kapwa.report.table import Table
-from kapwa.report.wording import amount, decimal, interval
+from kapwa.report.wording import SHARE, amount, decimal, interval
 
 OPEN = ["BLEURT", "BERTScore", "BLEU", "chrF++", "METEOR", "ROUGE-1", "ROUGE-2", "ROUGE-L"]
 # Of each table the heads as printed in the paper (appendix G prints BLEU's as a second "BLEURT").
@@ -35,7 +35,6 @@ PRINTED = {
 }
 SMALL: dict[str, Any] = {"per_culture": 12, "variants": ("local/inst-4", "en/inst-4")}
 VARIANT = {"kalahi-11": "partial", "kalahi-12": "partial", "kalahi-13": "unenriched", "kalahi-14": "unenriched"}
-SHARE = {"low": 0.0, "high": 1.0}
 
 
 def situations() -> list[MadeRun]:

@@ -9,23 +9,18 @@ from typing import Any
 
 import polars as pl
 import pytest
-from browsing import BROWSER, laid_out, probed, without_policy
+from browsing import BROWSER, WATCH, laid_out, probed, without_policy
 from pages import Page, assert_closed, render_page, unpacked
-from report_fixtures import MadeRun, make_run, wide_run
+from report_fixtures import MadeRun, make_run, view_of, wide_run
 from test_report_page import CANARY, canary_run
 
 from kapwa.report.answers import CHOSEN_BY, answer_table, browser
 from kapwa.report.page import build_report
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.view import TaskView
 
 SCRIPTS = ("مصر", "대한민국", "ኢትዮጵያ", "অসম", "Filipino")
 PROBE = Path(__file__).with_name("probe_answers.html").read_text(encoding="utf-8")
-WATCH = "<script>window.failed=[];onerror=(...told)=>failed.push(String(told[0]));</script>"
 real = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed (apt-get install chromium)")
-
-
-def view_of(*runs: object) -> TaskView:
-    return arrange(list(runs))[0]  # type: ignore[arg-type]
 
 
 def answering(run: MadeRun, texts: int = 1) -> MadeRun:

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from analysis_fixtures import make_analysis
-from browsing import BROWSER, browse, laid_out, printed, probed, without_policy
+from browsing import BROWSER, WATCH, browse, laid_out, printed, probed, without_policy
 from report_fixtures import choice_run, make_run, wide_run
 from test_analysis_page import poisoned
 from test_report_page import canary_run
@@ -81,9 +81,6 @@ def test_it_prints_with_every_detail_open(tmp_path: Path) -> None:
         pytest.skip("no pdftotext is installed (apt-get install poppler-utils)")
     assert "kapwa:0.1.0|task:kalahi/mc" in text.replace("\n", "")
     assert "Download CSV" not in text
-
-
-WATCH = "<script>window.failed=[];onerror=(...told)=>failed.push(String(told[0]));</script>"
 
 
 def test_the_policy_lets_the_pages_own_script_run_and_no_other(tmp_path: Path) -> None:

@@ -34,12 +34,12 @@ from kapwa.report.heat import confusion_chart, heat_domain, stratum_charts
 from kapwa.report.html import draw
 from kapwa.report.plots import headline_charts, row_chart, topic_charts
 from kapwa.report.view import arrange
+from kapwa.report.wording import SHARE
 
 CSS = (Path(__file__).parents[2] / "src/kapwa/report/templates/report.css").read_text(encoding="utf-8")
 PICTURE = (Path(__file__).parents[2] / "src/kapwa/report/templates/picture.css").read_text(encoding="utf-8")
 make_world = Namespace(**runpy.run_path(str(Path(__file__).parents[2] / "tools/make_world.py")))
 SVG = "{http://www.w3.org/2000/svg}"
-SHARE = {"low": 0.0, "high": 1.0}
 SCRIPTS = ("대한민국", "مصر", "ኢትዮጵያ", "অসম", "Ελλάδα")
 BAD = "<script>alert(1)</script>"
 SITUATED = ("Filipino",)

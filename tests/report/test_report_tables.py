@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from analysis_fixtures import MadeAnalysis, make_analysis
 from pages import printed
-from report_fixtures import MC, make_run, wide_run
+from report_fixtures import MC, make_run, view_of, wide_run
 
 from kapwa.cli.output import show
 from kapwa.report import comparisons, differences, tables, wording
@@ -28,12 +28,8 @@ from kapwa.report.relations import correlation_table as model_correlations
 from kapwa.report.summaries import items_words
 from kapwa.report.table import Table, column
 from kapwa.report.terminal import difference_lines, render_comparison, render_run
-from kapwa.report.view import TaskView, arrange
+from kapwa.report.view import arrange
 from kapwa.stats.tables import compare_runs
-
-
-def view_of(*runs: object) -> TaskView:
-    return arrange(list(runs))[0]  # type: ignore[arg-type]
 
 
 def read(table: Table) -> list[dict[str, str]]:
@@ -244,14 +240,6 @@ def test_markup_and_escapes_in_names_are_inert() -> None:
     text = printed(render_run(make_run("[red]m[bold]\x1b[31m", cultures=("Filipino",))))
     assert "[red]m[bold][31m " in text
     assert "\x1b" not in text
-
-
-def test_a_comparison_gives_points_where_it_knows_the_metric() -> None:
-    view = arrange([make_run("a", skill=0.05), make_run("b", skill=0.95)])[0]
-    frame = run_pairs(view)
-    text = printed(render_comparison(frame, view.metrics))
-    assert "b higher" in text
-    assert "points" in text
 
 
 def test_many_differences_are_cut_to_the_first_metrics_and_say_so() -> None:

@@ -12,7 +12,7 @@ from report_fixtures import make_run
 from kapwa.files import slug
 from kapwa.report import wording
 from kapwa.report.view import arrange
-from kapwa.report.wording import clean, font_for, isolate, label_text, truncate
+from kapwa.report.wording import SHARE, clean, font_for, isolate, label_text, truncate
 
 
 @given(st.text(), st.integers(1, 30))
@@ -67,7 +67,6 @@ def test_slugs_keep_every_script_readable() -> None:
     assert slug("Kalahi/MC: অসম (তিথি)") == "kalahi-mc-অসম-তিথি"
 
 
-SHARE = {"low": 0.0, "high": 1.0}
 SIGNED = {"low": -1.0, "high": 1.0}
 POINTS = {"low": 0.0, "high": 100.0}
 

@@ -58,6 +58,7 @@ def test_the_board_of_sixty_is_sorted_at_once_and_fits_the_window(told: dict[str
     assert len(values) == SYSTEMS
     assert values == sorted(values, reverse=True)
     assert [float(told["before"][name][0].rstrip("%")) for name in told["rising"]] == sorted(values)
+    assert told["sorted"] == "ascending"
     assert told["sorting"] < 1000
     assert told["wide"] <= 0
 
@@ -100,7 +101,12 @@ def test_two_are_compared_as_in_the_table_beside_the_page(told: dict[str, Any], 
     sign = 1 if pair["a"] == "m03" else -1
     difference = f"{sign * 100 * pair['difference']:+.1f}".replace("-", "\u2212")
     assert f"first minus second {difference}" in told["verdicts"][0]
-    assert len(told["scores"]) == len(CULTURES)
+    scores = {cells[0]: cells[1:] for cells in told["scores"]}
+    assert len(scores) == len(CULTURES)
+    for subject in view.subjects:
+        for cell, name in zip(scores[subject.label], ("m03", "m59"), strict=True):
+            estimate = view.estimate(view.labels.index(name), subject, view.metric)
+            assert cell == wording.amount(estimate["value"], view.metrics[view.metric])
 
 
 def test_an_answer_is_two_clicks_away(by_width: dict[int, dict[str, Any]], folder: Path, view: TaskView) -> None:

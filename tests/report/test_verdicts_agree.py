@@ -19,6 +19,7 @@ from kapwa.report.comparisons import run_pairs
 from kapwa.report.sentences import comparison_sentence, verdict_words
 from kapwa.report.terminal import render_comparison
 from kapwa.report.view import arrange
+from kapwa.report.wording import SHARE
 
 PAIRS = 24
 BASES = [make_run("a", per_culture=40), make_run("b", per_culture=40)]
@@ -88,9 +89,6 @@ def test_over_planted_pairs_the_verdict_is_the_same_everywhere(monkeypatch: pyte
 def difference(**columns: object) -> dict[str, object]:
     row = {"a": "A", "b": "B", "n": 200, "difference": 0.004, "low": -0.03, "high": 0.04, "p_value": 0.8, "p_holm": 0.8}
     return {**row, "mde": None, "equal_within": 0.02, "p_equal_holm": 0.3, **columns}
-
-
-SHARE = {"low": 0.0, "high": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,7 @@ BAD = {
     "no age": (("prune", "c", "--older-than", "soon"), "--older-than cannot be 'soon'"),
     "no size": (("prune", "c", "--max-size", "-1"), "--max-size cannot be '-1'"),
     "an unknown model": (("prune", "c", "--model", "a@r2"), "Did you mean 'a@r'"),
-    "no folder": (("ls", "nowhere"), "There is no folder nowhere"),
     "no cache": (("prune", "thesis", "--max-size", "0"), "thesis is not a cache of answers"),
-    "a file": (("ls", "thesis/text"), "not a cache of answers"),
 }
 
 

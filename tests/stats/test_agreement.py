@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 from nltk.metrics.agreement import AnnotationTask
 from nltk.metrics.distance import binary_distance, interval_distance
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import aggregate_raters
-from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.agreement import bootstrap_interval, pairwise_kappa, weighted_kappa
@@ -103,12 +100,17 @@ def test_alpha_equals_nltk(table: list[list[int | None]]) -> None:
 
 @given(complete)
 def test_fleiss_equals_statsmodels(table: list[list[int]]) -> None:
+    from statsmodels.stats.inter_rater import aggregate_raters
+    from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
+
     assume(len({v for row in table for v in row}) > 1)
     assert agreement(table, "fleiss") == pytest.approx(their_fleiss(aggregate_raters(np.array(table))[0]), abs=1e-9)
 
 
 @given(complete)
 def test_cohen_equals_scikit_learn(table: list[list[int]]) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     columns = np.array(table).T
     assume(all(len(set(a) | set(b)) > 1 for a, b in itertools.combinations(columns, 2)))
     theirs = [cohen_kappa_score(a, b) for a, b in itertools.combinations(columns, 2)]
@@ -138,6 +140,8 @@ def scale_pairs(random: np.random.Generator, size: int) -> np.ndarray:
 @pytest.mark.parametrize("copies", [1, 3])
 def test_weighted_kappa_is_covered(copies: int) -> None:
     """Also where each cluster holds its unit three times, which tells no more than once."""
+    from sklearn.metrics import cohen_kappa_score
+
     random = np.random.default_rng(27)
     truth = cohen_kappa_score(*scale_pairs(random, 500_000).T, weights="quadratic")
     for size in (50, 100):

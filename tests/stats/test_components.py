@@ -1,14 +1,11 @@
 """Variance components against a plain analysis of variance, statsmodels and planted values."""
 
 import numpy as np
-import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 from benchmarks.simulations.components import PLANTED, coverage, plant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, f
-from statsmodels.stats.anova import anova_lm
 
 from kapwa.errors import UsageError
 from kapwa.stats.components import COMPONENTS, variance_components
@@ -63,6 +60,10 @@ def test_it_equals_its_plain_twin(n_cultures: int, n_prompts: int, n_samples: in
 
 
 def test_one_culture_equals_the_mean_squares_of_statsmodels() -> None:
+    import pandas as pd
+    import statsmodels.formula.api as smf
+    from statsmodels.stats.anova import anova_lm
+
     rng = np.random.default_rng(8)
     n, n_prompts, n_samples = 9, 3, 4
     y = rng.normal(size=(n, 1, 1)) + rng.normal(size=(1, n_prompts, 1)) + rng.normal(size=(n, n_prompts, n_samples))

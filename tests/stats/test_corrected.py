@@ -3,16 +3,12 @@
 from math import sqrt
 from typing import Any
 
-import cje
 import numpy as np
-import ppi_py
 import pytest
-import truescore
 from benchmarks.simulations import audits
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.api import WLS
 
 from kapwa.errors import DataError, KapwaError, UsageError
 from kapwa.stats.corrected import (
@@ -329,6 +325,9 @@ def test_several_strata_of_a_difference_end_with_the_one_over_them() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_point_and_interval_against_ppi_python_and_truescore(seed: int) -> None:
     """They hold unlabelled answers apart: their λ is (N − n)/N of ours. Intervals differ by t and pseudo-pairs."""
+    import ppi_py
+    import truescore
+
     scores, labels, chances, strata, clusters = audit(seed, n=2000, labels=200)
     (row,) = corrected_means(scores, labels, chances, strata, clusters)
     seen = np.isfinite(labels)
@@ -348,6 +347,8 @@ def test_point_and_interval_against_ppi_python_and_truescore(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_unequal_probabilities_against_ppi_python_with_weights(seed: int) -> None:
+    import ppi_py
+
     scores, labels, chances, strata, clusters = audit(seed, n=2000, labels=200, unequal=True)
     (row,) = corrected_means(scores, labels, chances, strata, clusters)
     seen = np.isfinite(labels)
@@ -358,6 +359,8 @@ def test_unequal_probabilities_against_ppi_python_with_weights(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_questions_and_differences_against_truescore(seed: int) -> None:
+    import truescore
+
     random = np.random.default_rng(seed)
     question = np.arange(1200) // 4
     drawn = random.permutation(300)[question] < 60
@@ -381,6 +384,8 @@ def test_whole_questions_and_differences_against_truescore(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_a_right_or_wrong_scorer_against_cje(seed: int) -> None:
     """CJE calibrates the scorer first; of two scores that is the mean by score, which λ near the slope is, too."""
+    import cje
+
     scores, labels, chances, strata, clusters = audit(seed, n=1000, labels=200)
     (row,) = corrected_means(scores, labels, chances, strata, clusters)
     twin = cje.calibrated_mean_ci(scores, labels, inference="cluster_robust")
@@ -392,6 +397,8 @@ def test_a_right_or_wrong_scorer_against_cje(seed: int) -> None:
 @settings(max_examples=30, deadline=None)
 def test_weighted_means_against_a_weighted_regression(seed: int, size: int) -> None:
     """Standard error of people's mean: statsmodels' of an intercept, clustered."""
+    from statsmodels.api import WLS
+
     random = np.random.default_rng(seed)
     values, weights = random.random(40), 1 + 4 * random.random(40)
     clusters = np.arange(40) // size

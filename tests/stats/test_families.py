@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import t as student
-from statsmodels.stats.weightstats import DescrStatsW
 
 from kapwa.errors import UsageError
 from kapwa.records import SCORE_COLUMNS
@@ -90,6 +89,8 @@ def test_equality_is_two_one_sided_tests(seed: int) -> None:
 
 
 def test_equality_of_unclustered_numbers_is_that_of_statsmodels() -> None:
+    from statsmodels.stats.weightstats import DescrStatsW
+
     random = np.random.default_rng(3)
     a, b = random.normal(0.02, 0.3, 50), random.normal(0.0, 0.3, 50)
     found = paired_differences(a, b, None, equal_within=0.1)[0]

@@ -5,13 +5,9 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.power import TTestPower, zt_ind_solve_power
-from statsmodels.stats.proportion import proportion_confint
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.clusters import cluster_codes, cluster_sums
@@ -55,6 +51,8 @@ def plain_degrees(sizes: list[int]) -> float:
 
 
 def test_standard_error_equals_statsmodels() -> None:
+    import statsmodels.api as sm
+
     ours = mean_estimate(VALUES, CLUSTERS)
     fit = sm.OLS(VALUES, np.ones_like(VALUES)).fit(cov_type="cluster", cov_kwds={"groups": CLUSTERS})
     assert ours.se == pytest.approx(float(fit.bse[0]), rel=1e-9)
@@ -70,6 +68,8 @@ def test_degrees_of_freedom_equal_the_matrix_definition(sizes: list[int]) -> Non
 
 @pytest.mark.parametrize(("count", "n"), [(0, 20), (1, 20), (7, 20), (20, 20), (65, 150)])
 def test_wilson_equals_statsmodels(count: int, n: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     ours = wilson_interval(count / n, n, stats.norm.ppf(0.975))
     assert (float(ours[0]), float(ours[1])) == pytest.approx(proportion_confint(count, n, method="wilson"), abs=1e-9)
 
@@ -259,6 +259,8 @@ def test_many_clusters_are_sampled_close_to_the_exact_answer() -> None:
 
 
 def test_single_item_clusters_are_the_exact_mcnemar_test_with_the_published_bonett_price_interval() -> None:
+    from statsmodels.stats.contingency_tables import mcnemar
+
     n, only_a, only_b = UNITS.size, int((RIGHT_A > RIGHT_B).sum()), int((RIGHT_A < RIGHT_B).sum())
     ours = paired_difference(RIGHT_A, RIGHT_B, None, binary=True)
     theirs = mcnemar([[0, only_a], [only_b, 0]], exact=True)
@@ -349,6 +351,8 @@ def test_differences_that_cancel_within_a_cluster_are_zeros() -> None:
 
 
 def test_minimum_detectable_effect_has_the_stated_power() -> None:
+    from statsmodels.stats.power import TTestPower, zt_ind_solve_power
+
     differences = np.random.default_rng(0).normal(size=40_000)
     one = paired_difference(differences, np.zeros(40_000), None, replicates=100, permutations=100)
     # With so many clusters t is z: a one-sample z test of this standard error has the power 0.8.

@@ -107,8 +107,6 @@ def test_questions_put_to_all_cultures_count_by_their_means_over_cultures() -> N
     own = pooled_mean(values, cultures, cultures * 25 + questions)
     errors = [mean_estimates(values[cultures == c], None)[0].se for c in range(4)]
     assert own.se == pytest.approx(np.sqrt(np.square(errors).sum()) / 4)
-    from scipy.special import stdtrit
-
     assert own.high - own.value == pytest.approx(float(stdtrit(4 * 24, 0.975)) * own.se)
 
 

@@ -8,7 +8,6 @@ from benchmarks.simulations.detectable import Design, cells
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
-from statsmodels.stats.power import TTestPower
 
 from kapwa.errors import UsageError
 from kapwa.stats.intervals import paired_differences
@@ -113,6 +112,8 @@ def test_a_difference_of_the_detectable_size_is_found_four_times_in_five(design:
 
 
 def test_a_plan_is_kept() -> None:
+    from statsmodels.stats.power import TTestPower
+
     assumed = Assumed(differing=0.2)
     items = assumed.items_for(0.05)
     assert assumed.power_of(items, 0.05) >= 0.8 > assumed.power_of(items - 1, 0.05)

@@ -9,9 +9,6 @@ from benchmarks.simulations import spread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from skbio.stats.distance import DistanceMatrix
-from skbio.stats.distance import permanova as skbio_permanova
-from skbio.stats.distance import permdisp as skbio_permdisp
 
 from kapwa.errors import DataError, UsageError
 from kapwa.stats.distances import lexical_variance, lexical_variance_reference, permanova, permdisp
@@ -131,6 +128,9 @@ def test_permanova_equals_its_definition_permutation_by_permutation() -> None:
 
 @pytest.mark.parametrize("effect", [0.0, 0.4])
 def test_permanova_equals_scikit_bio(effect: float) -> None:
+    from skbio.stats.distance import DistanceMatrix
+    from skbio.stats.distance import permanova as skbio_permanova
+
     rng = np.random.default_rng(9)
     groups = rng.permutation(np.repeat(np.arange(12), 5))
     distances = random_distances(8, 60, shift=groups * effect)
@@ -144,6 +144,9 @@ def test_permanova_equals_scikit_bio(effect: float) -> None:
 
 @pytest.mark.parametrize("wider", [0.0, 1.0])
 def test_permdisp_equals_scikit_bio(wider: float) -> None:
+    from skbio.stats.distance import DistanceMatrix
+    from skbio.stats.distance import permdisp as skbio_permdisp
+
     rng = np.random.default_rng(9)
     groups = rng.permutation(np.repeat(np.arange(6), 8))
     points = rng.normal(size=(48, 4)) * (1 + wider * (groups % 2))[:, None] + groups[:, None]
