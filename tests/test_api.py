@@ -334,6 +334,20 @@ def test_a_file_of_answers_evaluates_to_the_same_scores_as_a_run(
     assert "--revision" not in caplog.text
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_answers_that_were_exported_are_judged_as_they_were(tmp_path: Path, form: str) -> None:
+    """Lists begin with a hyphen, which a CSV for spreadsheets puts an apostrophe before; one item has no answer."""
+    texts = [{"item_id": "fil01", "text": "- Iabot mo."}, {"item_id": "fil02a", "text": "=Mano po."}]
+    task = kapwa.load_task("kalahi/open", data="sample:filipino", limit=3, metrics=["chrf"])
+    pl.DataFrame(texts).write_ndjson(tmp_path / "answers.jsonl")
+    model = kapwa.load_model(f"replay:{tmp_path / 'answers.jsonl'}")
+    run = kapwa.evaluate(task, model, out=tmp_path, progress=False)
+    kapwa.export_run(run, tmp_path / "exported", form)
+    again = kapwa.score_responses(task, tmp_path / "exported" / f"answers.{form}")
+    assert again.failed == run.failed == 1
+    assert again.scores.equals(run.scores)
+
+
 def test_items_without_an_answer_are_failed_and_rows_without_an_item_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -101,12 +101,7 @@ def apply(
 
 
 @app.command("carry")
-def carry(
-    earlier: Path,
-    later: Path,
-    margin: float = 0.05,
-    json: bool = False,
-) -> None:
+def carry(earlier: Path, later: Path, margin: float = 0.05, json: bool = False) -> None:
     """Say whether the bias that an earlier audit measured carries over to other answers, or another judge.
 
     Both audits need labels of the same rubric; the later one needs few. It is told by culture and system, and refused

@@ -31,11 +31,7 @@ def packs(context: typer.Context) -> None:
 
 
 @data.command("check")
-def check(
-    path: Path,
-    every: bool = False,
-    json: bool = False,
-) -> None:
+def check(path: Path, every: bool = False, json: bool = False) -> None:
     """List everything odd in a data file or folder, with row numbers as a spreadsheet shows them.
 
     Exit code 2 when a run would stop at one of them.
@@ -82,12 +78,7 @@ card = group("Write documents that travel with a dataset.")
 
 
 @card.command("datasheet")
-def datasheet(
-    path: Path,
-    out: Path | None = None,
-    attribute: str | None = None,
-    overwrite: bool = False,
-) -> None:
+def datasheet(path: Path, out: Path | None = None, attribute: str | None = None, overwrite: bool = False) -> None:
     """Write a datasheet: the questions of Gebru et al. (2021), answered as far as files can.
 
     Each number names its source. What only people know is left as a marked question; nothing is made up.

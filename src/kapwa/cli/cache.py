@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.filesize import decimal
 
 from kapwa.cli.output import note, show, show_json, show_table
 
@@ -33,10 +34,10 @@ def ls(folder: Path, json: bool = False) -> None:
     for entry in kept:
         who = (entry.name, entry.revision[:12], _settings(entry.fingerprint))
         when = (_stamp(entry.added_first)[:10], _stamp(entry.added_last)[:10])
-        rows.append((*who, f"{entry.answers:,}", _human(entry.bytes), *when))
+        rows.append((*who, f"{entry.answers:,}", decimal(entry.bytes), *when))
     if rows:
         show_table(("model", "revision", "settings", "answers", "size", "first", "last"), rows, numbers=4)
-    note(f"{folder}: {sum(entry.answers for entry in kept):,} answers, {_human(size)} on disk.")
+    note(f"{folder}: {sum(entry.answers for entry in kept):,} answers, {decimal(size)} on disk.")
 
 
 @app.command("prune")
@@ -69,7 +70,7 @@ def prune(
     if json:
         show_json({"folder": str(folder), **gone._asdict()})
         return
-    show(f"{gone.answers:,} answers deleted: {_human(gone.bytes_before)} before, {_human(gone.bytes_after)} now.")
+    show(f"{gone.answers:,} answers deleted: {decimal(gone.bytes_before)} before, {decimal(gone.bytes_after)} now.")
 
 
 _TIMES = ("added_first", "added_last")
@@ -85,15 +86,6 @@ def _settings(fingerprint: Any) -> str:
     """What tells apart two entries of one model and revision: short settings of its fingerprint."""
     shown = [str(fingerprint[name]) for name in ("dtype", "template", "scoring", "base_url") if fingerprint.get(name)]
     return ", ".join(re.sub(r"[0-9a-f]{12,}", lambda digest: digest[0][:6], text) for text in shown)
-
-
-def _human(size: int) -> str:
-    value, unit = float(size), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
 def _number(text: str, units: Mapping[str, float], option: str, examples: str) -> float:

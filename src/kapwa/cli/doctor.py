@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -12,11 +13,7 @@ from kapwa.cli.output import show_json, show_table, tell
 _PLACE, _WIDTHS = ("Culture, language, variant",), ("± 10", "± 5")
 
 
-def doctor(
-    path: Path | None = None,
-    salvage: bool = False,
-    json: bool = False,
-) -> None:
+def doctor(path: Path | None = None, salvage: bool = False, json: bool = False) -> None:
     """Check this installation, the answers of a run, or what a log or labels allow and how many labels are missing.
 
     Every answer of a run is compared with its checksum; exit code 1 when the journal is damaged. With --salvage, a
@@ -167,26 +164,22 @@ def _journal(run: Path, save: bool, json: bool) -> None:
     from kapwa.runs.doctor import examine, salvage
 
     examined = examine(run)
-    whole = f"{run}: {examined.answers:,} answers and {examined.errors:,} errors, all as they were written."
-    if not save:
-        if json:
-            show_json({"run": str(run), **examined._asdict()})
-        elif examined.damage is None:
-            tell(whole)
-        else:
-            again = f"kapwa doctor {shlex.quote(str(run))} --salvage"
-            tell(f"{examined.damage}\nSave every answer that can be read with: {again}")
-        if examined.damage is not None:
-            raise typer.Exit(1)
-    elif examined.damage is None:
-        if json:
-            show_json({"run": str(run), "answers": examined.answers, "errors": examined.errors, "kept": None})
-        else:
-            tell(f"{whole} There is nothing to save: the journal stays as it is.")
-    else:
+    facts: dict[str, Any] = examined._asdict()
+    text = f"{run}: {examined.answers:,} answers and {examined.errors:,} errors, all as they were written."
+    if save and examined.damage is not None:
         saved = salvage(run)
-        if json:
-            show_json({"run": str(run), **saved._asdict(), "kept": str(saved.kept)})
-            return
-        tell(f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved.")
-        tell(f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing.")
+        facts = {**saved._asdict(), "kept": str(saved.kept)}
+        text = f"{run}: {saved.answers:,} answers and {saved.errors:,} errors saved.\n"
+        text += f"The damaged journal is now {saved.kept}. Run again with the same command to ask for what is missing."
+    elif save:
+        facts = {"answers": examined.answers, "errors": examined.errors, "kept": None}
+        text += " There is nothing to save: the journal stays as it is."
+    elif examined.damage is not None:
+        again = f"kapwa doctor {shlex.quote(str(run))} --salvage"
+        text = f"{examined.damage}\nSave every answer that can be read with: {again}"
+    if json:
+        show_json({"run": str(run), **facts})
+    else:
+        tell(text)
+    if examined.damage is not None and not save:
+        raise typer.Exit(1)

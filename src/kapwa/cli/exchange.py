@@ -20,13 +20,7 @@ class ExportOptions:
 
 
 def export(
-    run: Path,
-    form: str,
-    output: Path,
-    overwrite: bool = False,
-    *,
-    added: ExportOptions,
-    json: bool = False,
+    run: Path, form: str, output: Path, overwrite: bool = False, *, added: ExportOptions, json: bool = False
 ) -> None:
     """Write a run in the form of another tool.
 

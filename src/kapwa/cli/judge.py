@@ -149,10 +149,7 @@ def _table(title: str, frame: Any) -> None:
     tell(f"… and {more} more rows in judge.json\n" if more else "")
 
 
-def rubrics(
-    rubric: str | None = None,
-    json: bool = False,
-) -> None:
+def rubrics(rubric: str | None = None, json: bool = False) -> None:
     """List what people and judging models are asked of answers, or show a rubric.
 
     It is shown as a file to begin one's own with.

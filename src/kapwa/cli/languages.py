@@ -39,10 +39,7 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_languages(
-    tags: list[str] | None = None,
-    json: bool = False,
-) -> None:
+def list_languages(tags: list[str] | None = None, json: bool = False) -> None:
     """List the languages that have rules of their own, or say of any language what judges replies in it."""
     from dataclasses import asdict
 
@@ -64,10 +61,7 @@ def list_languages(
 
 
 @app.command("show")
-def show_language(
-    language: str,
-    plain: bool = False,
-) -> None:
+def show_language(language: str, plain: bool = False) -> None:
     """Print what Kapwa knows of a language, as a page for reviewing: each part with what it is for, and examples."""
     from kapwa.datasets.language_files import review_page
     from kapwa.files import read_text

@@ -49,10 +49,7 @@ def models(json: bool = False) -> None:
     show_table(("--model", "what it is", "ready"), rows)
 
 
-def runs(
-    folder: Path = RUNS,
-    json: bool = False,
-) -> None:
+def runs(folder: Path = RUNS, json: bool = False) -> None:
     """List the runs in a folder, the newest first: state, headline score with its 95 % interval, date."""
     from kapwa.report.run_list import list_runs, run_lines
 

@@ -80,11 +80,7 @@ def described(name: str, group: str = "") -> Any:
     row = _ROWS.get((group, name)) or _ROWS["", name]
     if row["argument"]:
         return typer.Argument(metavar=row["metavar"], help=row["help"])
-    shown: dict[str, Any] = {
-        "metavar": row["metavar"],
-        "help": row["help"],
-        "rich_help_panel": row["panel"] or None,
-    }
+    shown: dict[str, Any] = {"metavar": row["metavar"], "help": row["help"], "rich_help_panel": row["panel"] or None}
     shown |= {end: json.loads(row[end]) for end in ("min", "max") if row[end]}
     if row["parser"]:
         shown["parser"] = _PARSERS[row["parser"]]

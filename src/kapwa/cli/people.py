@@ -93,11 +93,7 @@ def _show(result: Any, block: Callable[[], Block], *, json: bool) -> None:
 
 
 def ratings(
-    ratings: list[Path],
-    form: str | None = None,
-    key: list[Path] | None = None,
-    json: bool = False,
-    seed: int = 1,
+    ratings: list[Path], form: str | None = None, key: list[Path] | None = None, json: bool = False, seed: int = 1
 ) -> None:
     """Analyse how people judged answers.
 

@@ -126,10 +126,7 @@ def invite(
 
 
 @app.command("deploy")
-def deploy(
-    folder: Path,
-    host: str = "",
-) -> None:
+def deploy(folder: Path, host: str = "") -> None:
     """Write files that put the studio on a server or in a container; without --host, files to double-click."""
     from kapwa.studio.deploying import write_files
 

@@ -84,13 +84,7 @@ def tasks(
 
 
 @app.command("results")
-def results(
-    name: str,
-    kind: str,
-    output: Path,
-    home: Home = HOME,
-    database: Database = None,
-) -> None:
+def results(name: str, kind: str, output: Path, home: Home = HOME, database: Database = None) -> None:
     """Write what people judged, for "kapwa agreement", "kapwa ratings" and "kapwa report --people"."""
     commands = open_studio(home, database)
     from kapwa.datasets.sheets import write_files
@@ -140,12 +134,7 @@ def import_(
 
 
 @app.command("import-work")
-def import_work(
-    name: str,
-    files: list[Path],
-    home: Home = HOME,
-    database: Database = None,
-) -> None:
+def import_work(name: str, files: list[Path], home: Home = HOME, database: Database = None) -> None:
     """Import work that was done on paper, in tables, with ODK Collect or on phones, for the people who did it."""
     commands = open_studio(home, database)
     from kapwa.studio.core.intake import take_in
@@ -162,13 +151,7 @@ def import_work(
 
 
 @app.command("export")
-def export(
-    name: str,
-    output: Path,
-    secret: Path | None = None,
-    home: Home = HOME,
-    database: Database = None,
-) -> None:
+def export(name: str, output: Path, secret: Path | None = None, home: Home = HOME, database: Database = None) -> None:
     """Write a project with its people as one archive, to keep, or to move to another studio with "import"."""
     commands = open_studio(home, database)
     from kapwa.studio.core.exchange import export_project
@@ -182,12 +165,7 @@ def export(
 
 
 @app.command("backup")
-def backup(
-    output: Path | None = None,
-    keep: int = 30,
-    home: Home = HOME,
-    database: Database = None,
-) -> None:
+def backup(output: Path | None = None, keep: int = 30, home: Home = HOME, database: Database = None) -> None:
     """Write every project as an archive with today's date into a folder, and delete old ones; for each night."""
     open_studio(home, database)
     from kapwa.studio.doctor import back_up
@@ -214,10 +192,7 @@ def remind(home: Home = HOME, database: Database = None) -> None:
 
 @app.command("check")
 def check(
-    names: list[str] | None = None,
-    kept: list[Path] | None = None,
-    home: Home = HOME,
-    database: Database = None,
+    names: list[str] | None = None, kept: list[Path] | None = None, home: Home = HOME, database: Database = None
 ) -> None:
     """Make every current table again from the events and compare; exit code 2 where they differ.
 

@@ -16,10 +16,7 @@ app = typer.Typer(help="Make your own data a suite: start a folder, add it, list
 
 
 @app.command("new")
-def new(
-    form: str,
-    folder: Path,
-) -> None:
+def new(form: str, folder: Path) -> None:
     """Start a folder of a form: a card, example rows to replace, and a README for those who write it."""
     from kapwa.suites.folders.adding import new_suite, next_commands
 

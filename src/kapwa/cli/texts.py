@@ -89,12 +89,7 @@ values = group("Check tables of cultural values (Hofstede, World Values Survey, 
 
 
 @values.command("check")
-def check(
-    path: Path,
-    identities: Path | None = None,
-    country: str | None = None,
-    json: bool = False,
-) -> None:
+def check(path: Path, identities: Path | None = None, country: str | None = None, json: bool = False) -> None:
     """Say what a table of cultural values holds, and list every oddity with row numbers.
 
     Columns, scales, codes among the answers, missing cells, names that match no country. Exit code 2 when an analysis

@@ -10,20 +10,22 @@ from kapwa.errors import DataError, UsageError
 from kapwa.files import digest
 from kapwa.models.base import Capability, Model, ModelOptions, Responses
 from kapwa.records import Request, Response
-from kapwa.tables_io import Row, read_table
+from kapwa.tables_io import Row, read_sheet, read_table
 
 REQUIRED = ("item_id", "text")
+_SHEETS = (".csv", ".tsv", ".tab", ".xlsx")
 NO_ANSWER = "no answer in file"
 
 
 class ReplayRow(NamedTuple):
-    """One answer of the file; ``number`` is its line. ``variant`` may be ""."""
+    """One answer of the file; ``number`` is its line. ``variant`` may be ""; ``error``: why there is no text."""
 
     number: int
     item_id: str
     variant: str
     sample: int
     text: str
+    error: str
 
 
 def load(name: str, options: ModelOptions) -> ReplayModel:
@@ -39,11 +41,12 @@ def load(name: str, options: ModelOptions) -> ReplayModel:
 
 
 class ReplayModel(Model):
-    """Answers from a file: columns ``item_id``, ``text`` and, optional, ``variant``, ``language`` and ``sample``.
+    """Answers from a file: columns ``item_id``, ``text``; optional ``variant``, ``language``, ``sample``, ``error``.
 
     A row without ``variant`` answers its item in whichever one variant is asked for; ``sample`` counts
-    from 0 and is 0 where left out. Where variants are a language and a prompt ("en/inst-4"), the two may stand in the
-    columns ``language`` and ``variant``. A request without a row gets the error "no answer in file".
+    from 0 and is 0 where left out. A row without a text is an empty answer, or with an ``error`` a failed one. Where
+    variants are a language and a prompt ("en/inst-4"), the two may stand in the columns ``language`` and ``variant``. A
+    request without a row gets the error "no answer in file".
 
     ``samples``: how many answers a prompt has at most.
     """
@@ -52,7 +55,9 @@ class ReplayModel(Model):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._rows = _answers(path, read_table(path, required=REQUIRED))
+        # Tables for spreadsheets, such as a run's own exports, have an apostrophe before what would be a formula.
+        read = read_sheet if path.suffix.lower() in _SHEETS else read_table
+        self._rows = _answers(path, read(path, required=REQUIRED))
         self._variant_of: dict[int, str] = {}
         self.samples = 1 + max(row.sample for row in self._rows.values())
         if self.samples > 1:
@@ -82,8 +87,8 @@ class ReplayModel(Model):
         """Yield the file's answer to each request, in order; an error where it has none."""
         for request in batch:
             row = self._find(request)
-            if row is None:
-                yield Response(request.key, error=NO_ANSWER)
+            if row is None or row.error:
+                yield Response(request.key, error=NO_ANSWER if row is None else row.error)
             else:
                 yield Response(request.key, text=row.text, finish_reason="replayed")
 
@@ -130,7 +135,9 @@ def _answers(path: Path, rows: Sequence[Row]) -> dict[tuple[str, str, int], Repl
         item = cells["item_id"].strip()
         if not item:
             raise DataError("is empty.", path=path, row=number, column="item_id")
-        row = ReplayRow(number, item, _variant(cells), _sample(path, number, cells), cells["text"])
+        text = cells["text"]
+        error = "" if text else cells.get("error", "").strip()
+        row = ReplayRow(number, item, _variant(cells), _sample(path, number, cells), text, error)
         key = (row.item_id, row.variant, row.sample)
         if key in answers:
             raise DataError(

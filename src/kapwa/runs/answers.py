@@ -75,10 +75,7 @@ def texts_of(run: Run) -> Iterator[tuple[Item, Request, Response]]:
 
 
 def items_of(
-    runs: Sequence[Run],
-    *,
-    variant: str | None = None,
-    where: Mapping[str, str | Sequence[str]] | None = None,
+    runs: Sequence[Run], *, variant: str | None = None, where: Mapping[str, str | Sequence[str]] | None = None
 ) -> list[Item]:
     """The items of several runs, each once, as far as a form shows them.
 

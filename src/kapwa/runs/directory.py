@@ -25,16 +25,7 @@ from kapwa.errors import RunError, UnfinishedRunError, check_known
 from kapwa.records import SCORE_COLUMNS, Floor, Item
 from kapwa.runs.floors import floor_tables
 from kapwa.runs.manifest import signature
-from kapwa.runs.schema import (
-    CEILINGS,
-    FORMAT,
-    NAME,
-    OF_ITEMS,
-    RUN_TABLES,
-    TABLE_NAME,
-    TABLES,
-    Manifest,
-)
+from kapwa.runs.schema import CEILINGS, FORMAT, NAME, OF_ITEMS, RUN_TABLES, TABLE_NAME, TABLES, Manifest
 from kapwa.runs.store import JOURNAL
 from kapwa.stats.tables import COMPARISON_SCHEMA, compare_variants, estimate_table
 from kapwa.suites.base import Judged, MetricInfo, holds_shares

@@ -17,10 +17,7 @@ from kapwa.suites.items import grouped
 
 
 def floor_tables(
-    floors: Sequence[Floor],
-    items: Sequence[Item],
-    scores: pl.DataFrame,
-    kinds: Mapping[str, Mapping[str, bool]],
+    floors: Sequence[Floor], items: Sequence[Item], scores: pl.DataFrame, kinds: Mapping[str, Mapping[str, bool]]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the table of floors and ceilings, and that of what people score on each item.
 
