@@ -61,13 +61,25 @@ def head(tmp_path: Path, server: StubProcess) -> Iterator[Head]:
     command += ["--include-dashboard", "true", "--object-store-memory", str(96 * 2**20)]
     command += [word for name, port in ports.items() for word in (f"--{name}", str(port))]
     # Sockets lie in the folder, and a socket's path has a hundred characters at most: tmp_path is too long.
-    with tempfile.TemporaryDirectory(prefix="ray") as short, (tmp_path / "head.log").open("wb") as log:
-        process = subprocess.Popen([*command, "--temp-dir", short], env=own, stdout=log, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryDirectory(prefix="ray") as short:
+        process = started([*command, "--temp-dir", short], own, tmp_path / "head.log")
         try:
             yield Head(f"http://127.0.0.1:{ports['dashboard-port']}", own)
         finally:
             process.terminate()  # with --block, what it started ends with it
             process.wait(timeout=300)
+
+
+def started(command: list[str], variables: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """Start the head; up to three times, for a busy machine may miss the half minute that Ray allows."""
+    for _ in range(3):
+        with log.open("wb") as file:
+            process = subprocess.Popen(command, env=variables, stdout=file, stderr=subprocess.STDOUT)
+        while process.poll() is None:
+            if b"Ray runtime started" in log.read_bytes():
+                return process
+            time.sleep(0.1)
+    raise AssertionError(log.read_text("utf-8"))
 
 
 def client_of(head: Head) -> Any:
