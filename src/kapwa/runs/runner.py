@@ -12,7 +12,7 @@ from typing import Any
 from kapwa.errors import KapwaError, ModelError, RunError
 from kapwa.files import in_the_way, jsonable, write_json
 from kapwa.models.base import Model, check_capabilities
-from kapwa.records import Floor
+from kapwa.records import Floor, Item
 from kapwa.runs.cache import AnswerCache, check_cache
 from kapwa.runs.directory import brief_model, results, run_lock, slug, write_results
 from kapwa.runs.execute import KINDS, Execution
@@ -64,10 +64,7 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
     folder = Path(path) if path is not None else Path(out) / name
     # Described before anything is written: this proves that the task's options hold.
     described = describe(task, model, items, seed=seed, label=label)
-    notes = []
-    if unused := model.unused(index):
-        notes.append(unused_note(unused, model, items))
-        log.warning("%s", notes[0])
+    notes = _notes_of_unused(model, index, items)
     with ExitStack() as opened:
         shared = opened.enter_context(closing(AnswerCache(cache, model))) if cache is not None else None
         store = opened.enter_context(_opened(folder, index.identity, described))
@@ -99,6 +96,16 @@ def run_task(  # noqa: PLR0913 - see kapwa.api.evaluate
             sync_folder(folder)
         meter.enter("done")
     return folder
+
+
+def _notes_of_unused(model: Model, index: RequestIndex, items: Sequence[Item]) -> list[str]:
+    """Return a note on recorded answers that nothing asks for, after a warning of it; none where all are asked for."""
+    unused = model.unused(index)
+    if not unused:
+        return []
+    note = unused_note(unused, model, items)
+    log.warning("%s", note)
+    return [note]
 
 
 def check_places(out: Path, cache: Path | None = None) -> None:
