@@ -96,11 +96,12 @@ class TaskView:
         self.headline: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("headline", ())))
         self.groups: list[str] = list(dict.fromkeys(name for one in manifests for name in one.get("groups", ())))
         # Of each run its estimates by culture, language, variant, group and metric: one, or one for each stratum.
-        self._estimates = [
-            _by_key(run.estimates, "culture", "language", "variant", "group", "metric") for run in self.runs
-        ]
+        key = ("culture", "language", "variant", "group", "metric")
+        self._estimates = [run.estimates.rows_by_key(key, named=True, include_key=True) for run in self.runs]
         # Of each run its floors and ceilings.
-        self._floors = [_by_key(run.floors, "metric", "variant") for run in self.runs]
+        self._floors = [
+            run.floors.rows_by_key(("metric", "variant"), named=True, include_key=True) for run in self.runs
+        ]
         # The languages in which each culture was asked each variant.
         self._spoken: dict[tuple[str, str], list[str]] = {}
         self._compared: dict[str, Compared] = {}
@@ -342,11 +343,6 @@ class TaskView:
                 if kept.height:
                     found.append(Confusion(i, variant, kept.with_columns(value.alias("value"))))
         return found
-
-
-def _by_key(frame: pl.DataFrame, *names: str) -> dict[Any, list[dict[str, Any]]]:
-    """The rows of a frame by their values in some columns."""
-    return frame.rows_by_key(names, named=True, include_key=True)
 
 
 def arrange(runs: Sequence[Run], same: Named | None = None) -> list[TaskView]:
