@@ -108,19 +108,24 @@ class _Desk:
 
     def __init__(self, member: Membership, desk: str, done: Done) -> None:
         now = timezone.now()
-        at_hand = Q(until__lte=now + AT_HAND)
         leases = Lease.objects.filter(project=member.project, desk=desk, until__gt=now)
-        others = leases.exclude(author=member.author)
         own = leases.filter(author=member.author, done=False).order_by("pk").values_list("subject", flat=True)
         self.salt, self.finished = f"{member.author}/{desk}", set(done.finished)
         self.held = [subject for subject in own if subject in done.counts and subject not in self.finished]
         self.over = self.finished.intersection(own)  # what they had done before counts again
-        self.nobody_else = not others.filter(at_hand).exists()
+        at_hand, open_yet = Q(until__lte=now + AT_HAND), Q(done=False)
+        counted = {
+            "present": Count("pk", filter=at_hand),
+            "promised": Count("pk", filter=open_yet),
+            "firm": Count("pk", filter=open_yet & at_hand),
+        }
+        others = leases.exclude(author=member.author).values("subject").annotate(**counted)
+        others = others.values_list("subject", *counted, named=True)
+        self.nobody_else = not any(row.present for row in others)
         self.everybody = frozenset(done.everybody)
-        promised = others.filter(done=False).values_list("subject")
         self.counts = self._with(done.counts, {}, ())
-        self.loads = self._with(done.counts, dict(promised.annotate(Count("pk"))), self.held)
-        self.firm_loads = self._with(done.counts, dict(promised.filter(at_hand).annotate(Count("pk"))), self.held)
+        self.loads = self._with(done.counts, {row.subject: row.promised for row in others}, self.held)
+        self.firm_loads = self._with(done.counts, {row.subject: row.firm for row in others}, self.held)
 
     def _with(self, counts: Mapping[str, int], promised: Mapping[str, int], held: Sequence[str]) -> dict[str, int]:
         """Return the load of everything; ``promised``: what others hold of it.
@@ -128,7 +133,8 @@ class _Desk:
         What everybody does stands among the least loaded of the rest, so that nobody can tell it from them.
         """
         loads = {thing: n + promised.get(thing, 0) + (thing in held) for thing, n in counts.items()}
-        rest = [n for thing, n in loads.items() if thing not in self.finished | self.everybody]
+        apart = self.finished | self.everybody
+        rest = [n for thing, n in loads.items() if thing not in apart]
         return loads | dict.fromkeys(self.everybody, min(rest, default=0))
 
     def left(self, target: int) -> int:

@@ -122,13 +122,13 @@ def _done(member: Membership) -> Done:
     if not languages:
         likely = sorted(project.languages, key=lambda tag: (tag != get_language(), tag != project.language))
         languages = [next((tag for tag in likely if askable(project, tag).exists()), project.language)]
-    asked = askable(project, *languages)  # of hundreds, JSON is read of few
+    asked = askable(project, *languages).order_by()  # of hundreds, JSON is read of few
     known = asked.exclude(question__accepted={}).values_list("id", "language", "question__accepted")
     checks = {thing for thing, tag, accepted in known if tag in accepted}
     answers = Answer.objects.filter(author=member.author)  # who is in this project alone, and found by the index
     columns = ("question", "language", "again", "question_revision", "wording_revision")
     seen = {f"{question}:{tag}": (again, now) for question, tag, again, *now in answers.values_list(*columns)}
-    counted = dict(asked.filter(question__in=answers.values("question")).values_list("id", "counted"))
+    counted = dict(asked.filter(pk__in=seen).values_list("id", "counted"))
     finished = {thing for thing, (_again, now) in seen.items() if now in counted.get(thing, ())}
     once = [thing for thing in list(seen)[:-_LATER] if thing in finished - checks and not seen[thing][0]]
     due = project.repeats_each - sum(bool(again) for again, _now in seen.values())

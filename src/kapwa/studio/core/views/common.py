@@ -44,7 +44,7 @@ COEFFICIENTS_SHOWN = ("percent", "krippendorff-nominal")
 
 def show(visit: Visit, template: str, /, status: int = 200, **context: Any) -> HttpResponse:
     """Return the page ``studio/TEMPLATE.html`` with what every page of a project shows."""
-    memberships = Membership.objects.filter(person=visit.member.person, left=None)
+    memberships = Membership.objects.filter(person=visit.member.person_id, left=None)
     common = {
         "project": visit.project,
         "member": visit.member,

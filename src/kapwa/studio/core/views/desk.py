@@ -85,7 +85,10 @@ def work_desk(request: HttpRequest, visit: Visit, desk: str) -> HttpResponse:
 
 def _again(visit: Visit, desk: Desk, typed: dict[str, str]) -> Work | None:
     """Return a task that the visitor did, to be done anew, with what they said put into ``typed``; None without one."""
-    about = {"kind": desk.kind, "subject": visit.request.GET.get("again", "-"), "actor": visit.member.author}
+    subject = visit.request.GET.get("again")
+    if not subject:
+        return None
+    about = {"kind": desk.kind, "subject": subject, "actor": visit.member.author}
     done = Event.objects.filter(project=visit.project, erased=False, **about).last()
     # Only judgements, which are choices, say what was seen.
     task = desk.find(visit.member, done.subject, done.body.get("seen", "")) if done else None
